@@ -1,0 +1,59 @@
+// The door between libgmlake_pjrt.so, which lives inside the host's process beside the stock CUDA plugin, and whoever
+// steers it (the Python module `_gmlake`, or any other host): one C function that returns one table.
+//
+// Both sides are built from one tree and shipped in one wheel; `struct_size` tells a mixed installation apart.
+#ifndef GMLAKE_PJRT_C_API_H_
+#define GMLAKE_PJRT_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cc/telemetry/stats.h"
+
+extern "C" {
+
+// How the memory limit of each device is given.
+enum GmlakeLimitKind {
+  GMLAKE_LIMIT_DEFAULT = 0,   // all of the device but a reserve
+  GMLAKE_LIMIT_BYTES = 1,     // `limit_bytes`
+  GMLAKE_LIMIT_FRACTION = 2,  // `limit_fraction` of the device's total
+};
+
+struct GmlakeOptions {
+  size_t struct_size;
+  const char* driver_path;  // libcuda.so.1 to load; null for the system's
+  int32_t limit_kind;       // GmlakeLimitKind
+  int64_t limit_bytes;
+  double limit_fraction;
+  int32_t preallocate;      // non-zero: create physical blocks up to the limit at start
+  int32_t verbose;          // non-zero: one line on stderr when a device becomes active
+};
+
+struct GmlakeApi {
+  size_t struct_size;
+
+  // Loads the stock plugin at `stock_path`, checks the hook points, hooks the driver look-ups and replaces the table's
+  // entries. 0 on success; otherwise nothing was changed and `message` says why in one line.
+  int (*install)(const char* stock_path, const GmlakeOptions* options, char* message, size_t message_size);
+  int (*is_installed)();
+  // Devices that have an allocator of ours so far. A device gets one when XLA's client is created.
+  int (*num_devices)();
+  // Why nothing is active, or a line about what is; always non-null.
+  const char* (*state)();
+
+  int (*stats)(int device, gmlake::AllocatorStats* stats);  // 0, or -1: no such device
+  int (*reset_peaks)(int device);
+  int64_t (*trim)(int device, int64_t target_bytes);        // bytes given back, or -1
+  int (*set_limit)(int device, int64_t bytes, char* message, size_t message_size);
+
+  // Tries the driver on its own, without a client: create, map, set access, write, unmap of two granules per device.
+  // Writes a text report; 0 if every device can be served.
+  int (*probe)(const char* driver_path, char* report, size_t report_size);
+};
+
+// The only symbol besides GetPjrtApi that the library exports.
+const GmlakeApi* GmlakeGetApi();
+
+}  // extern "C"
+
+#endif  // GMLAKE_PJRT_C_API_H_

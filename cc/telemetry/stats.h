@@ -1,0 +1,72 @@
+// What one device's allocator says of itself: plain numbers, taken at one instant under one lock.
+//
+// docs/stats.md defines every field for users; this header is where the words are fixed. Sizes are bytes, times are
+// microseconds, counts are since the allocator was made unless a comment says otherwise.
+#ifndef GMLAKE_TELEMETRY_STATS_H_
+#define GMLAKE_TELEMETRY_STATS_H_
+
+#include <cstdint>
+
+#include "cc/base/bytes.h"
+
+namespace gmlake {
+
+// The ways to serve a request. A request is counted under exactly one of them.
+enum class Way { kSmall, kReuse, kSplit, kStitch, kGrow };
+inline constexpr int kNumWays = 5;
+
+struct WayStats {
+  int64_t count = 0;
+  Bytes bytes;
+};
+
+// Driver calls by kind, with the time spent in them all together.
+struct DriverCallStats {
+  int64_t create = 0;
+  int64_t map = 0;
+  int64_t set_access = 0;
+  int64_t unmap = 0;
+  int64_t release = 0;
+  int64_t reserve = 0;
+  int64_t free_address = 0;
+  int64_t record_event = 0;
+  double time_us = 0;
+
+  int64_t memory_calls() const {
+    return create + map + set_access + unmap + release + reserve + free_address;
+  }
+};
+
+struct AllocatorStats {
+  Bytes bytes_in_use;            // leased to callers, as placed (after rounding)
+  Bytes bytes_requested;         // leased to callers, as asked for
+  Bytes peak_bytes_in_use;       // highest bytes_in_use since start or reset
+  Bytes peak_bytes_requested;    // highest bytes_requested since start or reset
+  Bytes bytes_reserved;          // physical blocks held, live or idle
+  Bytes peak_bytes_reserved;     // highest bytes_reserved since start or reset
+  Bytes bytes_mapped;            // sum of all mappings; exceeds bytes_reserved where blocks have aliases
+  Bytes bytes_limit;             // bytes_reserved never exceeds this
+  Bytes bytes_quarantined;       // in doubt after a driver error: held, not reused
+  Bytes bytes_pending;           // freed on another stream, waiting for an event
+  Bytes largest_alloc_size;      // largest request ever served
+  Bytes largest_free_block;      // largest contiguous idle piece
+  Bytes largest_servable;        // largest request that would succeed now, stitching and growth included
+
+  int64_t num_allocs = 0;        // requests served
+  int64_t num_frees = 0;
+  int64_t num_live = 0;
+  int64_t num_failures = 0;      // requests refused for want of memory
+  int64_t num_blocks = 0;        // physical blocks held
+  int64_t num_ranges = 0;        // ranges reserved, primitive and stitched
+  int64_t num_stitched_ranges = 0;
+  int64_t num_reclaimed_ranges = 0;
+  int64_t num_quarantined_blocks = 0;
+  int64_t num_stream_waits = 0;  // waits put between streams so that memory could change hands
+
+  WayStats by_way[kNumWays];
+  DriverCallStats driver_calls;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_TELEMETRY_STATS_H_
