@@ -38,7 +38,7 @@ local_library = repository_rule(
     implementation = _local_library_impl,
     attrs = {
         "debian_package": attr.string(mandatory = True, doc = "what to install where it is missing"),
-        "headers": attr.string_list(mandatory = True, doc = "folders below include/"),
+        "headers": attr.string_list(mandatory = True, doc = "folders or files below include/"),
         "libraries": attr.string_list(mandatory = True, doc = "archive names, without lib and .a"),
     },
     local = True,

@@ -1,0 +1,185 @@
+#include "cc/bench/replay.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "cc/bench/ownership.h"
+#include "cc/bench/policies.h"
+#include "cc/bench/session.h"
+#include "cc/driver/model_driver.h"
+
+namespace gmlake::bench {
+namespace {
+
+// A device that never says no.
+constexpr Bytes kUnlimited = GiB(1024);
+constexpr double kMinLimitResolution = 0.0005;
+
+DriverCallStats Difference(const DriverCallStats& a, const DriverCallStats& b) {
+  DriverCallStats result;
+  result.create = a.create - b.create;
+  result.map = a.map - b.map;
+  result.set_access = a.set_access - b.set_access;
+  result.unmap = a.unmap - b.unmap;
+  result.release = a.release - b.release;
+  result.reserve = a.reserve - b.reserve;
+  result.free_address = a.free_address - b.free_address;
+  result.record_event = a.record_event - b.record_event;
+  result.time_us = a.time_us - b.time_us;
+  return result;
+}
+
+class NullPolicy final : public Policy {
+ public:
+  Address Allocate(Bytes, StreamHandle) override { return Address(1); }
+  void Free(Address, StreamHandle) override {}
+};
+
+// A fresh policy on a fresh device, and a session between them.
+class Lab {
+ public:
+  Lab(const Trace& trace, const ReplayOptions& options, std::optional<Bytes> limit, bool verify = false)
+      : driver_(limit.value_or(kUnlimited)),
+        ownership_(&driver_),
+        policy_(MakePolicy(options.policy, &driver_, limit)),
+        session_(trace, policy_.get(), verify ? &ownership_ : nullptr) {}
+
+  ModelDriver& driver() { return driver_; }
+  Session& session() { return session_; }
+
+ private:
+  ModelDriver driver_;
+  Ownership ownership_;
+  std::unique_ptr<Policy> policy_;
+  Session session_;
+};
+
+// The steps of one replay, with the share of work done reported along the way.
+class Replayer {
+ public:
+  Replayer(const Trace& trace, const ReplayOptions& options) : trace_(trace), options_(options) {
+    if (options.limit) limit_ = AlignDown(*options.limit, MiB(2));
+    result_.trace = trace.name;
+    result_.policy = options.policy;
+    result_.events = static_cast<int64_t>(trace.events.size());
+    result_.peak_live = trace.peak_live;
+    result_.limit = limit_;
+  }
+
+  StatusOr<ReplayResult> Run() {
+    Status status = RunPasses();
+    if (!status.ok()) return Status(status.code(), trace_.name + ": " + options_.policy + ": " + status.message());
+    if (options_.repeats > 0) result_.ns_per_op = MeasureNanosecondsPerOp();
+    if (options_.find_min_limit) result_.min_limit = FindMinLimit();
+    Report(1);
+    return std::move(result_);
+  }
+
+ private:
+  Status RunPasses() {
+    Lab lab(trace_, options_, limit_, options_.verify);
+    DriverCallStats before;
+    for (int pass = 1; pass <= options_.passes; ++pass) {
+      Status status = lab.session().RunPass(/*stop_at_failure=*/false);
+      if (status.ok() && pass < options_.passes) status = lab.session().FreeAll();
+      if (!status.ok()) return status;
+      const DriverCallStats now = lab.driver().calls();
+      result_.passes.push_back(Difference(now, before));
+      before = now;
+      Report(0.2 * pass / options_.passes);
+    }
+    result_.total = before;
+    result_.failures = lab.session().failures();
+    result_.peak_reserved = lab.driver().peak_memory_in_use();
+    return CheckMisuse(lab.driver());
+  }
+
+  static Status CheckMisuse(const ModelDriver& driver) {
+    if (driver.num_misuses() == 0) return OkStatus();
+    return Status(StatusCode::kFailedPrecondition,
+                  "refused by the driver " + std::to_string(driver.num_misuses()) + " times, first: " +
+                      driver.first_misuse());
+  }
+
+  double MeasureNanosecondsPerOp() {
+    double best = std::numeric_limits<double>::max(), empty = best;
+    for (int i = 0; i < options_.repeats; ++i) {
+      NullPolicy null;
+      Session null_session(trace_, &null, nullptr);
+      empty = std::min(empty, TimePerEvent(&null_session));
+      Lab lab(trace_, options_, limit_);
+      best = std::min(best, TimePerEvent(&lab.session()));
+      Report(0.2 + 0.4 * (i + 1) / options_.repeats);
+    }
+    return std::max(0.0, best - empty);
+  }
+
+  double TimePerEvent(Session* session) {
+    RunAllPasses(session, /*stop_at_failure=*/false);
+    const double num_events = static_cast<double>(trace_.events.size()) * options_.passes;
+    return static_cast<double>(session->time_in_policy().count()) / std::max(1.0, num_events);
+  }
+
+  // Sessions that check nothing cannot fail.
+  void RunAllPasses(Session* session, bool stop_at_failure) {
+    for (int pass = 1; pass <= options_.passes; ++pass) {
+      session->RunPass(stop_at_failure).IgnoreError();
+      if (stop_at_failure && session->failures() > 0) return;
+      if (pass < options_.passes) session->FreeAll().IgnoreError();
+    }
+  }
+
+  bool Serves(Bytes limit) {
+    Lab lab(trace_, options_, limit);
+    RunAllPasses(&lab.session(), /*stop_at_failure=*/true);
+    return lab.session().failures() == 0;
+  }
+
+  // Bisection between a limit that fails, or is the least conceivable, and one that serves. None where even a device
+  // that never says no does not help.
+  std::optional<Bytes> FindMinLimit() {
+    const Bytes unit = MiB(2);
+    const Bytes resolution =
+        std::max(unit, AlignDown(Bytes(static_cast<int64_t>(trace_.peak_live.count() * kMinLimitResolution)), unit));
+    Bytes low = AlignUp(trace_.peak_live, unit);
+    if (Serves(low)) return low;
+    Bytes step = std::max(unit, AlignUp(low / 100, unit));
+    Bytes high = low + step;
+    while (!Serves(high)) {
+      low = high;
+      step = step * 2;
+      high = high + step;
+      if (high > kUnlimited) return std::nullopt;
+    }
+    while (high - low > resolution) {
+      const Bytes middle = AlignDown(low + (high - low) / 2, unit);
+      (Serves(middle) ? high : low) = middle;
+      Report(0.8);
+    }
+    return high;
+  }
+
+  void Report(double share) {
+    if (options_.progress) options_.progress(share);
+  }
+
+  const Trace& trace_;
+  const ReplayOptions& options_;
+  std::optional<Bytes> limit_;
+  ReplayResult result_;
+};
+
+}  // namespace
+
+StatusOr<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
+  const auto& names = PolicyNames();
+  if (std::find(names.begin(), names.end(), options.policy) == names.end()) {
+    return Status(StatusCode::kInvalidArgument, "no policy is called " + options.policy);
+  }
+  if (options.passes < 1) return Status(StatusCode::kInvalidArgument, "at least one pass is needed");
+  return Replayer(trace, options).Run();
+}
+
+}  // namespace gmlake::bench

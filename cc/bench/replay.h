@@ -1,0 +1,53 @@
+// Replays a trace through a policy over the modelled driver and says what it took.
+//
+// What is measured: memory by the driver's own count (so a policy cannot understate it), driver calls and time by the
+// table of prices, and the policy's own speed by the clock. What is not: waiting for streams, which complete at once,
+// and everything that a real process does besides.
+#ifndef GMLAKE_BENCH_REPLAY_H_
+#define GMLAKE_BENCH_REPLAY_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/base/status.h"
+#include "cc/bench/trace.h"
+#include "cc/telemetry/stats.h"
+
+namespace gmlake::bench {
+
+struct ReplayOptions {
+  std::string policy = "gmlake";
+  std::optional<Bytes> limit;  // rounded down to the driver's granularity
+  bool find_min_limit = false;
+  int passes = 1;              // everything live is freed between passes
+  int repeats = 5;             // fresh replays behind ns_per_op; 0 leaves it unmeasured
+  bool verify = false;         // check on every event that no physical byte has two owners
+  std::function<void(double)> progress;  // called now and then with the share done, 0 to 1
+};
+
+struct ReplayResult {
+  std::string trace;
+  std::string policy;
+  int64_t events = 0;  // per pass
+  Bytes peak_live;
+  Bytes peak_reserved;
+  std::optional<Bytes> limit;
+  std::optional<Bytes> min_limit;     // the smallest that serves every request of every pass, to 0.05 %
+  int64_t failures = 0;               // requests refused, all passes
+  // Nanoseconds per event inside the policy: the fastest of the repeats, less the cost of the same loop around a
+  // policy that does nothing. Includes what the model of the driver costs, excludes Maintain.
+  std::optional<double> ns_per_op;
+  std::vector<DriverCallStats> passes;  // driver calls of each pass, its frees at the end included
+  DriverCallStats total;
+};
+
+// Fails where the policy is unknown or did what no device allows; an unserved request is no failure of the replay.
+StatusOr<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options);
+
+}  // namespace gmlake::bench
+
+#endif  // GMLAKE_BENCH_REPLAY_H_
