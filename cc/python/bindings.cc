@@ -1,0 +1,90 @@
+// The Python module `_gmlake`: the C door of libgmlake_pjrt.so, and nothing else. Thin on purpose;
+// what the numbers mean and what the options do is said in gmlake_jax/stats.py and
+// gmlake_jax/config.py.
+//
+// A failed Status becomes a RuntimeError with its message; the Python package turns it into its own
+// error types.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "cc/python/library.h"
+#include "cc/python/stats_dict.h"
+
+namespace gmlake {
+namespace {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+
+void Check(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.message());
+}
+
+template <typename T>
+T Take(StatusOr<T> result) {
+  Check(result.status());
+  return std::move(*result);
+}
+
+void Install(const Library& library, const std::string& stock_path,
+             std::optional<std::string> driver_path, std::optional<int64_t> limit_bytes,
+             std::optional<double> limit_fraction, bool preallocate, bool verbose) {
+  Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes,
+                                                   limit_fraction, preallocate, verbose}));
+}
+
+// Whether every device can be served, and the report that says so.
+std::pair<bool, std::string> Probe(const Library& library,
+                                   const std::optional<std::string>& driver_path) {
+  const StatusOr<std::string> report = library.Probe(driver_path);
+  return {report.ok(), report.ok() ? *report : report.status().message()};
+}
+
+void DefineLibrary(nb::module_& m) {
+  nb::class_<Library>(m, "Library")
+      .def(
+          "__init__",
+          [](Library* self, const std::string& path) {
+            new (self) Library(Take(Library::Open(path)));
+          },
+          "path"_a)
+      .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
+           "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false,
+           "verbose"_a = false, WithoutGil())
+      .def("is_installed", &Library::is_installed)
+      .def("num_devices", &Library::num_devices)
+      .def("state", &Library::state)
+      .def(
+          "stats", [](const Library& self, int device) { return ToDict(Take(self.Stats(device))); },
+          "device"_a)
+      .def(
+          "reset_peaks", [](const Library& self, int device) { Check(self.ResetPeaks(device)); },
+          "device"_a)
+      .def(
+          "trim",
+          [](const Library& self, int device, int64_t target_bytes) {
+            return Take(self.Trim(device, Bytes(target_bytes))).count();
+          },
+          "device"_a, "target_bytes"_a, WithoutGil())
+      .def(
+          "set_limit",
+          [](const Library& self, int device, int64_t limit) {
+            Check(self.SetLimit(device, Bytes(limit)));
+          },
+          "device"_a, "limit_bytes"_a, WithoutGil())
+      .def("probe", &Probe, "driver_path"_a = nb::none(), WithoutGil());
+}
+
+}  // namespace
+}  // namespace gmlake
+
+NB_MODULE(_gmlake, m) {
+  m.doc() = "The C door of libgmlake_pjrt.so.";
+  gmlake::DefineLibrary(m);
+}

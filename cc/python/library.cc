@@ -1,0 +1,95 @@
+#include "cc/python/library.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+namespace gmlake {
+namespace {
+
+constexpr size_t kMessageSize = 1024;
+constexpr size_t kReportSize = 16 * 1024;
+
+Status NoSuchDevice(int device) {
+  return Status(StatusCode::kInvalidArgument,
+                "gmlake_jax serves no device " + std::to_string(device) + " in this process");
+}
+
+const char* OrNull(const std::optional<std::string>& text) {
+  return text.has_value() ? text->c_str() : nullptr;
+}
+
+GmlakeOptions ToC(const InstallOptions& options) {
+  GmlakeOptions c = {};
+  c.struct_size = sizeof(c);
+  c.driver_path = OrNull(options.driver_path);
+  c.preallocate = options.preallocate;
+  c.verbose = options.verbose;
+  if (options.limit_bytes.has_value()) {
+    c.limit_kind = GMLAKE_LIMIT_BYTES;
+    c.limit_bytes = *options.limit_bytes;
+  } else if (options.limit_fraction.has_value()) {
+    c.limit_kind = GMLAKE_LIMIT_FRACTION;
+    c.limit_fraction = *options.limit_fraction;
+  }
+  return c;
+}
+
+Status CheckVersion(const GmlakeApi* api, const std::string& path) {
+  if (api != nullptr && api->struct_size >= sizeof(GmlakeApi)) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition,
+                path + " is of another version than this Python module; reinstall gmlake-jax");
+}
+
+}  // namespace
+
+StatusOr<Library> Library::Open(const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return Status(StatusCode::kFailedPrecondition, dlerror());
+  auto get_api = reinterpret_cast<decltype(&GmlakeGetApi)>(dlsym(handle, "GmlakeGetApi"));
+  if (get_api == nullptr) {
+    return Status(StatusCode::kFailedPrecondition, path + " does not export GmlakeGetApi");
+  }
+  const GmlakeApi* api = get_api();
+  if (Status status = CheckVersion(api, path); !status.ok()) return status;
+  return Library(api);
+}
+
+Status Library::Install(const std::string& stock_path, const InstallOptions& options) const {
+  const GmlakeOptions c = ToC(options);
+  std::array<char, kMessageSize> message = {};
+  if (api_->install(stock_path.c_str(), &c, message.data(), message.size()) == 0) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition, message.data());
+}
+
+StatusOr<AllocatorStats> Library::Stats(int device) const {
+  AllocatorStats stats;
+  if (api_->stats(device, &stats) != 0) return NoSuchDevice(device);
+  return stats;
+}
+
+Status Library::ResetPeaks(int device) const {
+  return api_->reset_peaks(device) == 0 ? OkStatus() : NoSuchDevice(device);
+}
+
+StatusOr<Bytes> Library::Trim(int device, Bytes target) const {
+  const int64_t given_back = api_->trim(device, target.count());
+  if (given_back < 0) return NoSuchDevice(device);
+  return Bytes(given_back);
+}
+
+Status Library::SetLimit(int device, Bytes limit) const {
+  std::array<char, kMessageSize> message = {};
+  if (api_->set_limit(device, limit.count(), message.data(), message.size()) == 0)
+    return OkStatus();
+  return Status(StatusCode::kInvalidArgument, message.data());
+}
+
+StatusOr<std::string> Library::Probe(const std::optional<std::string>& driver_path) const {
+  std::array<char, kReportSize> report = {};
+  const int result = api_->probe(OrNull(driver_path), report.data(), report.size());
+  if (result != 0) return Status(StatusCode::kNotSupported, report.data());
+  return std::string(report.data());
+}
+
+}  // namespace gmlake

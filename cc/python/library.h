@@ -1,0 +1,55 @@
+// libgmlake_pjrt.so as Python's side of the C door sees it: loaded once, never unloaded (XLA holds
+// its functions).
+//
+// Every call goes through the table of cc/pjrt/c_api.h; nothing here decides anything.
+#ifndef GMLAKE_PYTHON_LIBRARY_H_
+#define GMLAKE_PYTHON_LIBRARY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cc/base/status.h"
+#include "cc/pjrt/c_api.h"
+#include "cc/telemetry/stats.h"
+
+namespace gmlake {
+
+// What Python decided; see gmlake_jax/config.py for the meaning of each field.
+struct InstallOptions {
+  std::optional<std::string> driver_path;
+  std::optional<int64_t> limit_bytes;
+  std::optional<double> limit_fraction;
+  bool preallocate = false;
+  bool verbose = false;
+};
+
+// The opened library. Copies share one handle, which is never closed. Any thread may call any
+// method.
+class Library {
+ public:
+  static StatusOr<Library> Open(const std::string& path);
+
+  Status Install(const std::string& stock_path, const InstallOptions& options) const;
+  bool is_installed() const { return api_->is_installed() != 0; }
+  int num_devices() const { return api_->num_devices(); }
+  std::string state() const { return api_->state(); }
+
+  StatusOr<AllocatorStats> Stats(int device) const;
+  Status ResetPeaks(int device) const;
+  StatusOr<Bytes> Trim(int device, Bytes target) const;
+  Status SetLimit(int device, Bytes limit) const;
+
+  // The report of the capability probe; not ok (with the report as its message) where a device
+  // cannot be served.
+  StatusOr<std::string> Probe(const std::optional<std::string>& driver_path) const;
+
+ private:
+  explicit Library(const GmlakeApi* api) : api_(api) {}
+
+  const GmlakeApi* api_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PYTHON_LIBRARY_H_
