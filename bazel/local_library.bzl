@@ -46,7 +46,11 @@ local_library = repository_rule(
 
 def _local_python_impl(ctx):
     python = ctx.os.environ.get("GMLAKE_BUILD_PYTHON", "python3")
-    query = "import sys, sysconfig; print(sysconfig.get_paths()['include'], sys.version_info >= (3, 12), sep='\\n')"
+    query = """
+import sys, sysconfig
+stable = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+print(sysconfig.get_paths()["include"], stable, sep="\\n")
+"""
     result = ctx.execute([python, "-c", query])
     if result.return_code != 0:
         fail("{} does not run: {}".format(python, result.stderr))

@@ -1,0 +1,67 @@
+# Everything that people and CI do here. `make demo` and `make test` set up all they need on a fresh Debian or Ubuntu
+# machine (packages, a virtual environment, Bazel's downloads) and are quick when that is done.
+#
+#   make demo                 see it work, with or without a GPU
+#   make test                 everything that CI checks
+#   make test-matrix          the wheel in fresh environments: each Python of PYTHONS with each JAX that it can run
+#   make wheel                dist/*.whl
+#   make format               rewrite the sources as `make test` wants them
+#   make clean                remove what was made here
+
+PYTHON ?= python3
+PYTHONS ?= python3.11 python3.12
+VENV ?= .venv
+BIN := $(VENV)/bin
+BAZEL := bazel/run
+EXTRA := $(shell tools/jax-extra)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# One Python for setup.py and for Bazel run by hand, so that neither undoes the other's work.
+export GMLAKE_BUILD_PYTHON := $(abspath $(BIN)/python)
+
+.PHONY: all setup build demo test test-cc test-python lint test-matrix wheel format clean
+all: build
+
+$(VENV)/.ready-$(EXTRA): pyproject.toml tools/system-packages
+	tools/system-packages
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("gmlake_jax needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[$(EXTRA),examples,dev]'
+	touch $@
+
+setup: $(VENV)/.ready-$(EXTRA)
+
+build: setup
+	$(BIN)/python setup.py --quiet build_ext --inplace
+
+demo: build
+	$(BIN)/gmlake demo
+
+test: test-cc test-python lint
+
+test-cc: setup
+	$(BAZEL) test //cc/...
+
+test-python: build
+	$(BIN)/pytest --quiet
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-matrix: setup
+	PYTHONS='$(PYTHONS)' tools/test-matrix
+
+wheel: setup
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	clang-format -i $$(git ls-files '*.cc' '*.h')
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info gmlake_jax/_emulator gmlake_jax/*.so bazel-*
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,60 @@
+"""A GPU memory allocator for JAX that stitches free pieces of memory into one contiguous range.
+
+Set GMLAKE=1, or call `enable()` before the first use of a device, and change nothing else. Importing this package
+loads nothing of JAX and nothing native: every name is fetched when it is first used (PEP 562).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gmlake_jax._version import __version__
+
+if TYPE_CHECKING:
+    from gmlake_jax.activation import enable, is_active, state
+    from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError
+    from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit
+    from gmlake_jax.summary import memory_summary
+
+__all__ = [
+    "ConfigError",
+    "GmlakeError",
+    "NotActiveError",
+    "PluginError",
+    "__version__",
+    "empty_cache",
+    "enable",
+    "is_active",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "set_memory_limit",
+    "state",
+]
+
+_HOME = {
+    "enable": "activation",
+    "is_active": "activation",
+    "state": "activation",
+    "ConfigError": "errors",
+    "GmlakeError": "errors",
+    "NotActiveError": "errors",
+    "PluginError": "errors",
+    "empty_cache": "stats",
+    "memory_stats": "stats",
+    "reset_peak_memory_stats": "stats",
+    "set_memory_limit": "stats",
+    "memory_summary": "summary",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,30 @@
+"""Byte sizes as people write and read them: `20GiB`, `1.5 GB`, `4096`. The printed form is that of the C++ side."""
+
+import re
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    **{f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", start=1)},
+    **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
+}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in `text`; ValueError where it is no size."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].lower() not in _UNITS:
+        raise ValueError(f"{text!r} is not a size")
+    return int(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def format_bytes(count: float) -> str:
+    """`count` bytes in the largest unit that leaves a number of at least one."""
+    if abs(count) < 1024:
+        return f"{count:.0f} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        count /= 1024
+        if abs(count) < 1023.95:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1024:.1f} TiB"

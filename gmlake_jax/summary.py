@@ -1,0 +1,110 @@
+"""Memory statistics as text for a terminal: one device under our allocator or JAX's own, or several side by side.
+
+Pure functions of dicts, apart from `memory_summary()`, which takes the reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gmlake_jax.sizes import format_bytes
+
+Stats = Mapping[str, Any]
+
+_WIDTH = 72
+_SIZES = (
+    ("in use", "bytes_in_use", "peak_bytes_in_use"),
+    ("requested", "bytes_requested", "peak_bytes_requested"),
+    ("reserved", "pool_bytes", "peak_pool_bytes"),
+)
+_STATES = (
+    ("limit", "bytes_limit"),
+    ("idle, reusable", "bytes_idle"),
+    ("waiting for a stream", "bytes_pending"),
+    ("quarantined", "bytes_quarantined"),
+    ("mapped, aliases included", "bytes_mapped"),
+    ("largest idle piece", "largest_free_block_bytes"),
+    ("largest servable request", "largest_servable"),
+)
+_WAYS = {
+    "small": "from the small pool",
+    "reuse": "an idle range again",
+    "split": "part of a larger range",
+    "stitch": "stitched of free blocks",
+    "grow": "new memory of the device",
+}
+
+
+def _size(stats: Stats, key: str) -> str:
+    value = stats.get(key, -1)
+    return format_bytes(value) if value >= 0 else "-"
+
+
+def _row(label: str, *cells: str) -> str:
+    return f"  {label:<30}" + "".join(f"{cell:>14}" for cell in cells)
+
+
+def _size_lines(stats: Stats) -> list[str]:
+    known = [row for row in _SIZES if row[1] in stats]
+    return [_row("", "now", "peak")] + [
+        _row(label, _size(stats, now), _size(stats, peak)) for label, now, peak in known
+    ]
+
+
+def _state_lines(stats: Stats) -> list[str]:
+    lines = [_row(label, _size(stats, key)) for label, key in _STATES if key in stats]
+    if "fragmentation" in stats:
+        lines.append(_row("fragmentation of the idle", f"{100 * stats['fragmentation']:.1f} %"))
+    return lines
+
+
+def _way_lines(stats: Stats) -> list[str]:
+    rows = [
+        _row(f"{way}: {_WAYS[way]}"[:30], f"{entry['count']:,}", format_bytes(entry["bytes"]))
+        for way, entry in stats["ways"].items()
+    ]
+    return [_row("served by", "requests", "bytes"), *rows, _row("refused", f"{stats['num_failures']:,}")]
+
+
+def _driver_lines(stats: Stats) -> list[str]:
+    calls = {name: count for name, count in stats["driver_calls"].items() if name != "time_us" and count}
+    parts = [f"{name} {count:,}" for name, count in calls.items()] or ["none"]
+    return ["  driver calls: " + ", ".join(parts), f"  time in them: {stats['driver_calls']['time_us'] / 1000:,.1f} ms"]
+
+
+def format_summary(stats: Stats, title: str) -> str:
+    """One device on one screen. Statistics of JAX's own allocator have fewer lines."""
+    blocks = [_size_lines(stats), _state_lines(stats)]
+    if "ways" in stats:
+        blocks += [_way_lines(stats), _driver_lines(stats)]
+    rule = "-" * _WIDTH
+    return "\n".join([title, rule, f"\n{rule}\n".join("\n".join(block) for block in blocks)])
+
+
+def format_comparison(columns: Mapping[str, Stats], rows: Sequence[tuple[str, str]]) -> str:
+    """The same sizes of several readings beside each other; `rows` are labels with keys."""
+    lines = [_row("", *columns)]
+    lines += [_row(label, *(_size(stats, key) for stats in columns.values())) for label, key in rows]
+    return "\n".join(lines)
+
+
+def memory_summary(device: Any = None) -> str:
+    """The state of a device's memory as text. Where the allocator is not active: JAX's own numbers, and why."""
+    from gmlake_jax import activation
+    from gmlake_jax.stats import device_index, memory_stats
+
+    if activation.is_active():
+        return format_summary(memory_stats(device), f"gmlake_jax, device {device_index(device)}")
+    return _summary_of_jax(device, activation.state())
+
+
+def _summary_of_jax(device: Any, reason: str) -> str:
+    import jax
+
+    if device is None or isinstance(device, int):
+        device = jax.local_devices()[device or 0]
+    stats = device.memory_stats()
+    if stats is None:
+        return f"{device} keeps no memory statistics. gmlake_jax is not active: {reason}"
+    return format_summary(stats, f"JAX's own allocator, {device}. gmlake_jax is not active: {reason}")

@@ -1,0 +1,128 @@
+"""The command line: help, output, errors on one line, exit codes."""
+
+import json
+
+import pytest
+
+from gmlake_jax.commands import main as command_line
+from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.main import main
+
+VERBS = sorted(command_line._verbs())
+
+
+def write_stats(path, devices=({"bytes_in_use": 5, "ways": {}, "fragmentation": 0.25},)):
+    path.write_text(json.dumps({"format": "gmlake-stats-1", "state": "state line", "devices": list(devices)}))
+    return str(path)
+
+
+def test_the_promised_verbs_are_there():
+    assert {"demo", "doctor", "run", "stats", "summary"} <= set(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_is_its_docstring_with_an_example(verb, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([verb, "--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    assert "Example" in text
+    assert f"gmlake {verb}" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_overview_has_one_line_for_each_verb(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert all(f"    {verb} " in text for verb in VERBS)
+
+
+@pytest.mark.parametrize("argv", [[], ["nonsense"], ["stats"], ["run"]])
+def test_wrong_usage_ends_with_2(argv, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(argv)
+    assert end.value.code == 2
+    assert "usage: gmlake" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["stats", "summary"])
+@pytest.mark.parametrize("content", [None, "no json", "[]", '{"format": "other"}'])
+def test_a_file_that_is_no_statistics_file_is_one_line_and_1(verb, content, tmp_path, capsys):
+    path = tmp_path / "file.json"
+    if content is not None:
+        path.write_text(content)
+    assert main([verb, str(path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"gmlake: {path}: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_device_that_the_program_did_not_have(tmp_path, capsys):
+    assert main(["stats", write_stats(tmp_path / "s.json"), "--device", "3"]) == 1
+    assert "no device 3" in capsys.readouterr().err
+
+
+def test_a_program_without_a_device_says_why(tmp_path, capsys):
+    assert main(["stats", write_stats(tmp_path / "s.json", [])]) == 1
+    assert "state line" in capsys.readouterr().err
+
+
+def test_stats_prints_a_number_a_line(tmp_path, capsys):
+    assert main(["stats", write_stats(tmp_path / "s.json")]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["bytes_in_use", "5"],
+        ["fragmentation", "0.2500"],
+    ]
+
+
+def test_stats_as_json_is_the_device_as_it_was(tmp_path, capsys):
+    assert main(["stats", write_stats(tmp_path / "s.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes_in_use"] == 5
+
+
+def test_run_of_a_missing_script_is_wrong_usage(capsys):
+    assert main(["run", "/no/such/script.py"]) == 2
+    assert capsys.readouterr().err.startswith("gmlake: /no/such/script.py: no such file")
+
+
+RUN = "import sys; from gmlake_jax.commands.main import main; sys.exit(main(sys.argv[1:]))"
+SHOW = "import os, sys; print(os.environ['GMLAKE'], os.environ.get('GMLAKE_LIMIT'), __name__, *sys.argv[1:])"
+
+
+def test_run_gives_the_program_its_arguments_and_the_allocator(tmp_path, run_python):
+    script = tmp_path / "script.py"
+    script.write_text(SHOW)
+    result = run_python(RUN, "run", "--limit", "1GiB", str(script), "--steps", "3")
+    assert result.stdout.split() == ["1", "1GiB", "__main__", "--steps", "3"], result.stderr
+
+
+def test_run_with_a_bad_option_does_not_start_the_program(tmp_path, run_python):
+    script = tmp_path / "script.py"
+    script.write_text("print('it ran')")
+    result = run_python(RUN, "run", "--limit", "20XB", str(script))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "GMLAKE_LIMIT=20XB" in result.stderr
+
+
+def test_run_passes_on_the_exit_code_of_the_program(tmp_path, run_python):
+    script = tmp_path / "script.py"
+    script.write_text("import sys; sys.exit(7)")
+    assert run_python(RUN, "run", str(script)).returncode == 7
+
+
+def test_run_takes_modules_too(tmp_path, run_python):
+    result = run_python(RUN, "run", "-m", "json.tool", "--help")
+    assert "usage" in result.stdout
+
+
+def test_an_interrupt_is_quiet(monkeypatch, tmp_path):
+    class Interrupted(Command):
+        """Stop."""
+
+        def run(self, arguments):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "_verbs", lambda: {"interrupted": Interrupted()})
+    assert main(["interrupted"]) == 130

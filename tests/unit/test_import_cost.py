@@ -1,0 +1,47 @@
+"""What the package costs a process that does not use it: JAX imports the entry point in all of them."""
+
+import statistics
+
+LIMIT_MS = 1.0
+
+MEASURE = """
+import importlib, os, sys, time
+import importlib.metadata  # JAX has loaded it by then
+before = set(sys.modules)
+start = time.perf_counter()
+module = importlib.import_module("gmlake_jax._plugin")
+module.initialize()
+print(1000 * (time.perf_counter() - start), *sorted(set(sys.modules) - before))
+"""
+
+
+def measure(run_python):
+    milliseconds, *modules = run_python(MEASURE).stdout.split()
+    return float(milliseconds), modules
+
+
+def test_the_entry_point_loads_nothing_but_itself(run_python):
+    _, modules = measure(run_python)
+    assert modules == ["gmlake_jax", "gmlake_jax._plugin", "gmlake_jax._version"]
+
+
+def test_the_entry_point_costs_less_than_a_millisecond(run_python):
+    measure(run_python)  # writes the byte code
+    assert statistics.median(measure(run_python)[0] for _ in range(5)) < LIMIT_MS
+
+
+def test_the_package_is_lazy_but_complete(run_python):
+    code = """
+import sys, gmlake_jax
+assert "jax" not in sys.modules and "gmlake_jax._gmlake" not in sys.modules
+for name in gmlake_jax.__all__:
+    getattr(gmlake_jax, name)
+assert "jax" not in sys.modules
+assert sorted(dir(gmlake_jax)) == sorted(gmlake_jax.__all__)
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_an_unknown_name_is_an_attribute_error(run_python):
+    assert "has no attribute 'nonsense'" in run_python("import gmlake_jax; gmlake_jax.nonsense").stderr

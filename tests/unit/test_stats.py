@@ -1,0 +1,162 @@
+"""Arithmetic on the allocator's numbers, and how they look on a terminal."""
+
+import pytest
+
+import gmlake_jax
+from gmlake_jax import stats
+from gmlake_jax.errors import ConfigError, NotActiveError
+from gmlake_jax.summary import format_comparison, format_summary
+
+MIB = 1 << 20
+
+RAW = {
+    "bytes_in_use": 60 * MIB,
+    "bytes_requested": 58 * MIB,
+    "peak_bytes_in_use": 80 * MIB,
+    "peak_bytes_requested": 79 * MIB,
+    "bytes_reserved": 100 * MIB,
+    "peak_bytes_reserved": 120 * MIB,
+    "bytes_mapped": 130 * MIB,
+    "bytes_limit": 1024 * MIB,
+    "bytes_quarantined": 4 * MIB,
+    "bytes_pending": 6 * MIB,
+    "largest_alloc_size": 32 * MIB,
+    "largest_free_block": 12 * MIB,
+    "largest_servable": 954 * MIB,
+    "num_allocs": 1234,
+    "num_frees": 1200,
+    "num_live": 34,
+    "num_failures": 2,
+    "num_blocks": 9,
+    "num_ranges": 11,
+    "num_stitched_ranges": 2,
+    "num_reclaimed_ranges": 1,
+    "num_quarantined_blocks": 1,
+    "num_stream_waits": 0,
+    "ways": {way: {"count": 1000, "bytes": 5 * MIB} for way in ("small", "reuse", "split", "stitch", "grow")},
+    "driver_calls": {"create": 9, "map": 20, "set_access": 11, "unmap": 0, "time_us": 1500.0},
+}
+
+JAX_KEYS = {
+    "num_allocs",
+    "bytes_in_use",
+    "peak_bytes_in_use",
+    "largest_alloc_size",
+    "bytes_limit",
+    "bytes_reserved",
+    "peak_bytes_reserved",
+    "bytes_reservable_limit",
+    "largest_free_block_bytes",
+    "pool_bytes",
+    "peak_pool_bytes",
+}
+
+
+class FakeDevice:
+    """One device under the allocator, as the stand-in for the native library has it."""
+
+    trimmed_to = None
+
+    def stats(self, index):
+        return RAW
+
+    def trim(self, index, target_bytes):
+        self.trimmed_to = target_bytes
+        return 7
+
+    def set_limit(self, index, limit_bytes):
+        if limit_bytes < RAW["bytes_in_use"]:
+            raise RuntimeError("60.0 MiB are in use")
+
+    def num_devices(self):
+        return 1
+
+
+@pytest.fixture
+def active(monkeypatch):
+    device = FakeDevice()
+    monkeypatch.setattr(stats, "open_library", lambda: device)
+    monkeypatch.setattr(stats.activation, "is_active", lambda: True)
+    return device
+
+
+def test_has_every_key_of_jax():
+    assert set(stats.derive(RAW)) >= JAX_KEYS
+
+
+def test_idle_is_what_is_held_and_neither_used_nor_waiting_nor_in_doubt():
+    assert stats.derive(RAW)["bytes_idle"] == 30 * MIB
+
+
+def test_fragmentation_is_the_idle_share_outside_the_largest_piece():
+    assert stats.derive(RAW)["fragmentation"] == pytest.approx(1 - 12 / 30)
+
+
+def test_nothing_idle_is_not_fragmented():
+    assert stats.derive(RAW | {"bytes_in_use": 90 * MIB, "largest_free_block": 0})["fragmentation"] == 0
+
+
+def test_numbers_that_do_not_change_when_derived():
+    derived = stats.derive(RAW)
+    assert {key: derived[key] for key in RAW} == RAW
+
+
+def test_asking_before_it_is_active_says_why_it_is_not():
+    with pytest.raises(NotActiveError, match="GMLAKE"):
+        gmlake_jax.memory_stats(0)
+
+
+def test_asking_for_a_device_that_is_not_there(active):
+    with pytest.raises(NotActiveError, match="no device 3"):
+        gmlake_jax.memory_stats(3)
+
+
+def test_asking_for_a_device_that_is_no_gpu(active):
+    with pytest.raises(NotActiveError, match="not a CUDA device"):
+        gmlake_jax.memory_stats("cpu:0")
+
+
+def test_the_cache_is_emptied_down_to_what_shall_be_kept(active):
+    assert gmlake_jax.empty_cache(0, keep="2MiB") == 7
+    assert active.trimmed_to == 2 * MIB
+
+
+def test_a_limit_can_be_a_size(active):
+    gmlake_jax.set_memory_limit("1GiB", 0)
+
+
+@pytest.mark.parametrize("limit", ["1MiB", "plenty", 1])
+def test_a_limit_that_cannot_be_set_says_why(active, limit):
+    with pytest.raises(ConfigError, match=f"cannot be {limit}"):
+        gmlake_jax.set_memory_limit(limit, 0)
+
+
+def test_the_summary_shows_every_size_in_its_place():
+    lines = format_summary(stats.derive(RAW), "a title").splitlines()
+    assert lines[0] == "a title"
+    table = {line[:32].strip(): line[32:].split() for line in lines}
+    assert table["in use"] == ["60.0", "MiB", "80.0", "MiB"]
+    assert table["reserved"] == ["100.0", "MiB", "120.0", "MiB"]
+    assert table["limit"] == ["1.0", "GiB"]
+    assert table["fragmentation of the idle"] == ["60.0", "%"]
+    assert table["refused"] == ["2"]
+    assert "  driver calls: create 9, map 20, set_access 11" in lines
+    assert "  time in them: 1.5 ms" in lines
+
+
+def test_the_summary_fits_a_terminal():
+    huge = stats.derive({key: value * 10**6 if isinstance(value, int) else value for key, value in RAW.items()})
+    assert max(map(len, format_summary(huge, "t").splitlines())) <= 80
+
+
+def test_the_summary_of_jaxs_own_allocator_shows_what_it_knows():
+    text = format_summary({"bytes_in_use": MIB, "peak_bytes_in_use": MIB, "pool_bytes": -1}, "t")
+    assert "in use" in text
+    assert "1.0 MiB" in text
+    assert "driver" not in text
+
+
+def test_a_comparison_puts_readings_beside_each_other():
+    text = format_comparison({"default": {"bytes_limit": MIB}, "gmlake": {}}, [("limit", "bytes_limit")])
+    assert text.splitlines()[0].split() == ["default", "gmlake"]
+    assert text.splitlines()[1].split() == ["limit", "1.0", "MiB", "-"]
