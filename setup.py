@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parent
 BAZEL = ROOT / "bazel" / "run"
 STABLE_ABI = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
+# For questions to Bazel, which it answers on standard output.
+QUIET = ("--noshow_progress", "--ui_event_filters=-info")
+
 # Bazel target of each native part, and where its files go inside the package.
 MODULE = "//cc/python:_gmlake.so"
 LIBRARIES = {
@@ -71,8 +74,8 @@ def run_bazel(*arguments: str) -> str:
 def outputs_of(label: str) -> list[Path]:
     """Files that a built target consists of, by asking Bazel."""
     expression = "'\\n'.join([file.path for file in target.files.to_list()])"
-    paths = run_bazel("cquery", label, "--output=starlark", f"--starlark:expr={expression}").split()
-    root = Path(run_bazel("info", "execution_root").strip())
+    paths = run_bazel("cquery", *QUIET, label, "--output=starlark", f"--starlark:expr={expression}").split()
+    root = Path(run_bazel("info", *QUIET, "execution_root").strip())
     return [root / path for path in paths]
 
 
