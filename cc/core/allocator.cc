@@ -1,0 +1,206 @@
+#include "cc/core/allocator.h"
+
+#include <algorithm>
+
+namespace gmlake {
+namespace {
+
+constexpr Bytes kAlignment(256);  // what XLA expects of device memory
+constexpr ReclaimBudget kBudget;
+
+}  // namespace
+
+Allocator::Allocator(Driver* driver, AllocatorOptions options)
+    : driver_(driver),
+      memory_(driver->granularity()),
+      small_(&memory_),
+      order_(&driver_),
+      placer_(&driver_, &memory_, &order_),
+      reclaimer_(&driver_, &memory_) {
+  books_.bytes_limit = options.limit;
+}
+
+Allocator::~Allocator() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  order_.Quiesce().IgnoreError();  // a device that is gone cannot be waited for, and has no work left
+  reclaimer_.ReleaseAll();
+}
+
+StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status ordered = order_.Acquire(stream);
+  if (!ordered.ok()) return Refuse(size, ordered);
+  const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
+  StatusOr<Placement> placement = Place(placed, stream);
+  if (!placement.ok() && !pending_.empty()) {
+    RetryPending();
+    placement = Place(placed, stream);
+  }
+  if (!placement.ok()) return Refuse(size, placement.status());
+  Admit(*placement, size);
+  return placement->address;
+}
+
+bool Allocator::Free(Address address, StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const ChunkId chunk = leases_.Find(address);
+  if (chunk == kNone) return false;
+  leases_.Erase(address);
+  const Bytes size = PlacedSize(chunk);
+  books_.bytes_in_use -= size;
+  books_.bytes_requested -= memory_.chunks[chunk].requested;
+  ++books_.num_frees;
+  --books_.num_live;
+  if (order_.Release(stream).ok()) {
+    Return(chunk);
+  } else {
+    books_.bytes_pending += size;
+    pending_.push_back({chunk, stream});
+  }
+  return true;
+}
+
+bool Allocator::Owns(Address address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return leases_.Find(address) != kNone;
+}
+
+std::optional<Bytes> Allocator::RequestedSize(Address address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const ChunkId chunk = leases_.Find(address);
+  if (chunk == kNone) return std::nullopt;
+  return memory_.chunks[chunk].requested;
+}
+
+AllocatorStats Allocator::Stats() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  AllocatorStats stats = books_;
+  stats.bytes_reserved = memory_.reserved();
+  stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes();
+  stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
+  stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
+  stats.largest_free_block = memory_.space.bins().Largest();
+  stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available()) +
+                           (books_.bytes_limit - memory_.reserved());
+  stats.num_blocks = memory_.blocks.count();
+  stats.num_stitched_ranges = memory_.ranges.count();
+  stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());
+  stats.num_reclaimed_ranges = reclaimer_.num_reclaimed();
+  stats.num_stream_waits = order_.waits();
+  stats.driver_calls = driver_.calls();
+  return stats;
+}
+
+void Allocator::ResetPeaks() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  books_.peak_bytes_in_use = books_.bytes_in_use;
+  books_.peak_bytes_requested = books_.bytes_requested;
+  books_.peak_bytes_reserved = memory_.reserved();
+}
+
+Bytes Allocator::Trim(Bytes target) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return TrimLocked(target);
+}
+
+Status Allocator::SetLimit(Bytes limit) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (memory_.reserved() > limit) TrimLocked(limit);
+  if (memory_.reserved() > limit) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "the limit cannot be " + ToString(limit) + " while " + ToString(memory_.reserved()) + " are held");
+  }
+  books_.bytes_limit = limit;
+  return OkStatus();
+}
+
+void Allocator::Maintain() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  RetryPending();
+  if (!reclaimer_.OverBudget(kBudget)) return;
+  if (order_.Quiesce().ok()) reclaimer_.EnforceBudget(kBudget);
+}
+
+StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
+  if (size < SmallPool::kThreshold) return PlaceSmall(size, stream);
+  return PlaceLarge(size, stream, /*may_stitch=*/true);
+}
+
+// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth, and at last a lease of its own.
+StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
+  const ChunkId chunk = small_.Take(size);
+  if (chunk != kNone) return SmallPlacement(chunk);
+  ChunkId slab = placer_.TakeContiguous(SmallPool::kSlabSize);
+  if (slab == kNone) slab = placer_.TakeFragment(size);
+  if (slab != kNone) return PlaceInSlab(slab, size);
+  StatusOr<Placement> grown = PlaceLarge(SmallPool::kSlabSize, stream, /*may_stitch=*/false);
+  if (grown.ok()) return PlaceInSlab(grown->chunk, size);
+  return PlaceLarge(size, stream, /*may_stitch=*/true);
+}
+
+StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
+  small_.AddSlab(slab);
+  return SmallPlacement(small_.Take(size));
+}
+
+Placement Allocator::SmallPlacement(ChunkId chunk) const {
+  return {chunk, memory_.chunks[chunk].address, Way::kSmall};
+}
+
+StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch) {
+  const Bytes peak = std::max(books_.peak_bytes_in_use, books_.bytes_in_use + size);
+  return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch});
+}
+
+void Allocator::Admit(const Placement& placement, Bytes requested) {
+  memory_.chunks[placement.chunk].requested = requested;
+  leases_.Insert(placement.address, placement.chunk);
+  const Bytes size = PlacedSize(placement.chunk);
+  books_.bytes_in_use += size;
+  books_.bytes_requested += requested;
+  books_.peak_bytes_in_use = std::max(books_.peak_bytes_in_use, books_.bytes_in_use);
+  books_.peak_bytes_requested = std::max(books_.peak_bytes_requested, books_.bytes_requested);
+  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
+  books_.largest_alloc_size = std::max(books_.largest_alloc_size, requested);
+  ++books_.num_allocs;
+  ++books_.num_live;
+  WayStats& way = books_.by_way[static_cast<int>(placement.way)];
+  ++way.count;
+  way.bytes += requested;
+}
+
+void Allocator::Return(ChunkId chunk) {
+  const Chunk& lease = memory_.chunks[chunk];
+  if (lease.small) return small_.Give(chunk);
+  if (lease.range != kNone) --memory_.ranges[lease.range].leases;
+  memory_.Give(chunk);
+}
+
+void Allocator::RetryPending() {
+  const auto settled = [this](const PendingFree& free) {
+    if (!order_.Release(free.stream).ok()) return false;
+    books_.bytes_pending -= PlacedSize(free.chunk);
+    Return(free.chunk);
+    return true;
+  };
+  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), settled), pending_.end());
+}
+
+Bytes Allocator::PlacedSize(ChunkId first) const {
+  Bytes size(0);
+  for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) size += memory_.chunks[id].size;
+  return size;
+}
+
+Bytes Allocator::TrimLocked(Bytes target) {
+  RetryPending();
+  if (memory_.reserved() <= target || !order_.Quiesce().ok()) return Bytes(0);
+  return reclaimer_.Trim(target);
+}
+
+Status Allocator::Refuse(Bytes size, const Status& status) {
+  ++books_.num_failures;
+  return status;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,82 @@
+// The physical blocks and where each is at home.
+//
+// A block's home is its place in a primitive range. The table answers "which block is at this address" in constant time
+// through one entry per granule, and remembers for every block the chunk that covers its first byte, which is how a
+// stitched range finds out whether its bytes are free. It makes no driver call.
+#ifndef GMLAKE_CORE_BLOCK_TABLE_H_
+#define GMLAKE_CORE_BLOCK_TABLE_H_
+
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/chunk.h"
+#include "cc/driver/driver.h"
+
+namespace gmlake {
+
+struct Block {
+  BlockHandle handle;
+  Address home;
+  Bytes size;
+  ChunkId first_chunk = kNone;    // covers the byte at `home`
+  std::vector<RangeId> aliases;  // stitched ranges that map it too
+
+  Address end() const { return home + size; }
+};
+
+struct PrimitiveRange {
+  Address base;
+  Bytes size;
+  std::vector<BlockId> granules;  // which block; grows with use
+};
+
+// Invariant: blocks do not overlap, and first_chunk follows every split and merge (Repoint).
+// Thread rule: the allocator's lock. Cost: constant per look-up, one step per block for Repoint.
+class BlockTable {
+ public:
+  explicit BlockTable(Bytes granularity) : granularity_(granularity) {}
+
+  void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}}); }
+  const std::vector<PrimitiveRange>& ranges() const { return ranges_; }
+
+  BlockId Add(BlockHandle handle, Address home, Bytes size, ChunkId first_chunk);
+  void Remove(BlockId id);
+
+  Block& operator[](BlockId id) { return blocks_[id]; }
+  const Block& operator[](BlockId id) const { return blocks_[id]; }
+
+  // The block at `address`, or kNone where there is no block.
+  BlockId At(Address address) const;
+  // Blocks whose first byte lies in [from, to) are now covered by `chunk`.
+  void Repoint(Address from, Address to, ChunkId chunk);
+
+  Bytes granularity() const { return granularity_; }
+  int64_t count() const { return static_cast<int64_t>(blocks_.size() - unused_.size()); }
+  Bytes bytes() const { return bytes_; }
+
+  // Calls `visit(id)` for every block, by address within each primitive range.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const PrimitiveRange& range : ranges_) {
+      BlockId last = kNone;
+      for (BlockId id : range.granules) {
+        if (id != kNone && id != last) visit(id);
+        last = id;
+      }
+    }
+  }
+
+ private:
+  const PrimitiveRange* RangeOf(Address address) const;
+  void Mark(const Block& block, BlockId id);
+
+  Bytes granularity_;
+  std::vector<PrimitiveRange> ranges_;
+  std::vector<Block> blocks_;
+  std::vector<BlockId> unused_;
+  Bytes bytes_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_BLOCK_TABLE_H_

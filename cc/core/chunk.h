@@ -1,0 +1,66 @@
+// The smallest unit of bookkeeping: an interval of a primitive range's addresses, and so of physical bytes.
+//
+// Every physical block has exactly one home in a primitive range, hence a byte of a block and an address of a primitive
+// range name the same thing. Owning physical bytes means owning chunks, whatever address the owner uses.
+#ifndef GMLAKE_CORE_CHUNK_H_
+#define GMLAKE_CORE_CHUNK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "cc/base/bytes.h"
+
+namespace gmlake {
+
+using ChunkId = int32_t;
+using BlockId = int32_t;
+using RangeId = int32_t;
+inline constexpr int32_t kNone = -1;
+
+enum class ChunkState : uint8_t {
+  kFree,  // mapped, nobody's
+  kUsed,  // leased, or a slab of the small pool
+  kHole,  // addresses without a block
+};
+
+struct Chunk {
+  Address address;
+  Bytes size;
+  ChunkId previous = kNone;  // neighbours by address
+  ChunkId next = kNone;
+  ChunkState state = ChunkState::kFree;
+  bool small = false;          // lives in the small pool
+  RangeId range = kNone;       // the stitched range through which it is leased
+  ChunkId next_piece = kNone;  // the same lease goes on there
+  Bytes requested;             // first piece of a lease: as asked for
+
+  Address end() const { return address + size; }
+};
+
+// Model: chunks by number, freed numbers used again. Invariant: a number handed out stays valid until Remove.
+// Thread rule: the allocator's lock. Cost: constant, no heap traffic once warm.
+class ChunkStore {
+ public:
+  ChunkId Add(const Chunk& chunk) {
+    if (unused_.empty()) {
+      chunks_.push_back(chunk);
+      return static_cast<ChunkId>(chunks_.size() - 1);
+    }
+    const ChunkId id = unused_.back();
+    unused_.pop_back();
+    chunks_[id] = chunk;
+    return id;
+  }
+  void Remove(ChunkId id) { unused_.push_back(id); }
+  Chunk& operator[](ChunkId id) { return chunks_[id]; }
+  const Chunk& operator[](ChunkId id) const { return chunks_[id]; }
+  int64_t count() const { return static_cast<int64_t>(chunks_.size() - unused_.size()); }
+
+ private:
+  std::vector<Chunk> chunks_;
+  std::vector<ChunkId> unused_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_CHUNK_H_

@@ -1,0 +1,177 @@
+#include "cc/core/chunk_list.h"
+
+#include <algorithm>
+
+namespace gmlake {
+
+ChunkId ChunkList::AddRegion(Address address, Bytes size, ChunkState state) {
+  Chunk chunk;
+  chunk.address = address;
+  chunk.size = size;
+  chunk.state = state;
+  chunk.small = small_;
+  const ChunkId id = chunks_->Add(chunk);
+  Bin(id);
+  return id;
+}
+
+void ChunkList::RemoveRegion(ChunkId id) {
+  Unbin(id);
+  chunks_->Remove(id);
+}
+
+bool ChunkList::IsWholeRegion(ChunkId id) const {
+  return at(id).previous == kNone && at(id).next == kNone;
+}
+
+ChunkId ChunkList::Take(ChunkId free, Bytes offset, Bytes size) {
+  Unbin(free);
+  const ChunkId id = Isolate(free, offset, size);
+  at(id).state = ChunkState::kUsed;
+  return id;
+}
+
+ChunkId ChunkList::Give(ChunkId used) {
+  Chunk& chunk = at(used);
+  chunk.state = ChunkState::kFree;
+  chunk.range = kNone;
+  chunk.next_piece = kNone;
+  return Coalesce(used);
+}
+
+ChunkId ChunkList::Open(ChunkId hole, Bytes offset, Bytes size) {
+  Unbin(hole);
+  const ChunkId id = Isolate(hole, offset, size);
+  at(id).state = ChunkState::kFree;
+  return id;
+}
+
+ChunkId ChunkList::Settle(ChunkId opened) { return Coalesce(opened); }
+
+ChunkId ChunkList::Close(ChunkId free, Bytes offset, Bytes size) {
+  Unbin(free);
+  const ChunkId id = Isolate(free, offset, size);
+  at(id).state = ChunkState::kHole;
+  return Coalesce(id);
+}
+
+ChunkId ChunkList::Isolate(ChunkId id, Bytes offset, Bytes size) {
+  if (offset > Bytes(0)) {
+    id = Cut(id, offset);
+    Bin(at(id).previous);
+  }
+  if (size == at(id).size) return id;
+  const ChunkId rest = Cut(id, size);
+  Bin(rest);
+  return at(rest).previous;
+}
+
+// The smaller side gets the new number, because the blocks that begin in it must learn it.
+ChunkId ChunkList::Cut(ChunkId id, Bytes offset) {
+  return offset + offset <= at(id).size ? CutFront(id, offset) : CutBack(id, offset);
+}
+
+ChunkId ChunkList::CutFront(ChunkId id, Bytes offset) {
+  Chunk front = at(id);
+  front.size = offset;
+  front.next = id;
+  const ChunkId front_id = chunks_->Add(front);
+  Chunk& rest = at(id);
+  if (rest.previous != kNone) at(rest.previous).next = front_id;
+  rest.previous = front_id;
+  rest.address = rest.address + offset;
+  rest.size -= offset;
+  Repoint(front_id, front.address, rest.address);
+  return id;
+}
+
+ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
+  Chunk back = at(id);
+  back.address = back.address + offset;
+  back.size -= offset;
+  back.previous = id;
+  const ChunkId back_id = chunks_->Add(back);
+  Chunk& front = at(id);
+  if (front.next != kNone) at(front.next).previous = back_id;
+  front.next = back_id;
+  front.size = offset;
+  Repoint(back_id, back.address, back.end());
+  return back_id;
+}
+
+ChunkId ChunkList::Coalesce(ChunkId id) {
+  const ChunkState state = at(id).state;
+  const ChunkId previous = at(id).previous;
+  if (previous != kNone && at(previous).state == state) {
+    Unbin(previous);
+    id = Merge(previous, id);
+  }
+  const ChunkId next = at(id).next;
+  if (next != kNone && at(next).state == state) {
+    Unbin(next);
+    id = Merge(id, next);
+  }
+  Bin(id);
+  return id;
+}
+
+ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
+  Chunk& first = at(left);
+  Chunk& second = at(right);
+  const bool keep_left = first.size >= second.size;
+  const ChunkId kept = keep_left ? left : right;
+  const ChunkId gone = keep_left ? right : left;
+  Repoint(kept, at(gone).address, at(gone).end());
+  const Bytes size = first.size + second.size;
+  at(kept).address = first.address;
+  at(kept).size = size;
+  at(kept).previous = first.previous;
+  at(kept).next = second.next;
+  if (at(kept).previous != kNone) at(at(kept).previous).next = kept;
+  if (at(kept).next != kNone) at(at(kept).next).previous = kept;
+  chunks_->Remove(gone);
+  return kept;
+}
+
+void ChunkList::Repoint(ChunkId id, Address from, Address to) {
+  if (blocks_ != nullptr && at(id).state != ChunkState::kHole) blocks_->Repoint(from, to, id);
+}
+
+void ChunkList::Bin(ChunkId id) {
+  const Chunk& chunk = at(id);
+  if (chunk.state == ChunkState::kFree) {
+    bins_.Insert({chunk.size, chunk.address, id});
+    free_bytes_ += chunk.size;
+    return;
+  }
+  const auto place = std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) {
+    return chunk.address < at(hole).address;
+  });
+  holes_.insert(place, id);
+}
+
+void ChunkList::Unbin(ChunkId id) {
+  const Chunk& chunk = at(id);
+  if (chunk.state == ChunkState::kFree) {
+    bins_.Erase(chunk.size, chunk.address);
+    free_bytes_ -= chunk.size;
+    return;
+  }
+  holes_.erase(std::find(holes_.begin(), holes_.end(), id));
+}
+
+std::string ChunkList::CheckRegion(ChunkId first) const {
+  for (ChunkId id = first; id != kNone; id = at(id).next) {
+    const Chunk& chunk = at(id);
+    if (chunk.size <= Bytes(0)) return "a chunk without bytes";
+    const bool free = chunk.state == ChunkState::kFree;
+    if (free != bins_.Contains(chunk.size, chunk.address)) return "bins do not match the free chunks";
+    if (chunk.next == kNone) continue;
+    const Chunk& next = at(chunk.next);
+    if (next.previous != id || next.address != chunk.end()) return "chunks do not tile their region";
+    if (next.state == chunk.state && chunk.state != ChunkState::kUsed) return "neighbours not coalesced";
+  }
+  return "";
+}
+
+}  // namespace gmlake

@@ -1,0 +1,77 @@
+// Intervals of addresses in order, with the free ones in bins: split, coalesce, best fit.
+//
+// Two of these exist per device: one over the primitive ranges (which tells a BlockTable where chunks begin) and one
+// inside the slabs of the small pool. Neither knows of leases, streams or the driver.
+#ifndef GMLAKE_CORE_CHUNK_LIST_H_
+#define GMLAKE_CORE_CHUNK_LIST_H_
+
+#include <string>
+#include <vector>
+
+#include "cc/core/block_table.h"
+#include "cc/core/chunk.h"
+#include "cc/core/free_bins.h"
+
+namespace gmlake {
+
+// Invariant: the chunks of a region tile it; no two neighbours are both free, nor both holes; exactly the free chunks
+// are in the bins. Thread rule: the allocator's lock. Cost: constant, but for the bins and one step per block that
+// begins in the smaller side of a cut or merge.
+class ChunkList {
+ public:
+  // `blocks` may be null: then nobody asks which chunk a block begins in. `small` marks this list's chunks.
+  ChunkList(ChunkStore* chunks, BlockTable* blocks, bool small)
+      : chunks_(chunks), blocks_(blocks), small_(small) {}
+
+  // Adds addresses that border on nothing else.
+  ChunkId AddRegion(Address address, Bytes size, ChunkState state);
+  // Drops a region that is one free chunk again.
+  void RemoveRegion(ChunkId id);
+  bool IsWholeRegion(ChunkId id) const;
+
+  ChunkId BestFit(Bytes size) const { return bins_.BestFit(size); }
+  // Makes `size` bytes at `offset` of a free chunk used.
+  ChunkId Take(ChunkId free, Bytes offset, Bytes size);
+  // Makes a used chunk free; the returned chunk includes its free neighbours.
+  ChunkId Give(ChunkId used);
+  // A part of a hole becomes free, or a part of a free chunk becomes a hole. The part is isolated but not yet
+  // coalesced after Open, so that blocks can be registered with it; Settle finishes the work.
+  ChunkId Open(ChunkId hole, Bytes offset, Bytes size);
+  ChunkId Settle(ChunkId opened);
+  ChunkId Close(ChunkId free, Bytes offset, Bytes size);
+
+  const FreeBins& bins() const { return bins_; }
+  Bytes free_bytes() const { return free_bytes_; }
+  // Holes, lowest address first.
+  const std::vector<ChunkId>& holes() const { return holes_; }
+
+  // Says what is wrong with the list that `first` begins, or nothing.
+  std::string CheckRegion(ChunkId first) const;
+
+ private:
+  Chunk& at(ChunkId id) { return (*chunks_)[id]; }
+  const Chunk& at(ChunkId id) const { return (*chunks_)[id]; }
+
+  // Cuts a chunk of any state in two; returns the part from `offset` on.
+  ChunkId Cut(ChunkId id, Bytes offset);
+  ChunkId CutFront(ChunkId id, Bytes offset);
+  ChunkId CutBack(ChunkId id, Bytes offset);
+  ChunkId Isolate(ChunkId id, Bytes offset, Bytes size);
+  // Joins two neighbours of equal state; the larger keeps its number.
+  ChunkId Merge(ChunkId left, ChunkId right);
+  ChunkId Coalesce(ChunkId id);
+  void Repoint(ChunkId id, Address from, Address to);
+  void Bin(ChunkId id);
+  void Unbin(ChunkId id);
+
+  ChunkStore* chunks_;
+  BlockTable* blocks_;
+  bool small_;
+  FreeBins bins_;
+  Bytes free_bytes_;
+  std::vector<ChunkId> holes_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_CHUNK_LIST_H_

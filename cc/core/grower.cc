@@ -1,0 +1,92 @@
+#include "cc/core/grower.h"
+
+#include <algorithm>
+
+namespace gmlake {
+namespace {
+
+// Addresses cost nothing; this much more than the device has keeps growth contiguous after trims have left holes.
+constexpr int64_t kReservePerTotal = 4;
+constexpr Bytes kLeastReserve = GiB(1);
+
+}  // namespace
+
+StatusOr<Grower::Plan> Grower::Contiguous(Bytes request) {
+  for (ChunkId hole : memory_->space.holes()) {
+    const Bytes deficit = request - FreeBefore(hole);
+    if (AlignUp(deficit, memory_->blocks.granularity()) <= memory_->chunks[hole].size) {
+      return Plan{hole, deficit};
+    }
+  }
+  Status status = ReserveRange(request);
+  if (!status.ok()) return status;
+  return Contiguous(request);
+}
+
+StatusOr<Grower::Plan> Grower::Anywhere(Bytes size) {
+  for (ChunkId hole : memory_->space.holes()) {
+    if (size <= memory_->chunks[hole].size) return Plan{hole, size};
+  }
+  Status status = ReserveRange(size);
+  if (!status.ok()) return status;
+  return Anywhere(size);
+}
+
+Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
+  const Chunk& hole = memory_->chunks[plan.hole];
+  const Bytes amount = std::min(GrowthAmount(input, plan.deficit), hole.size);
+  return {plan.hole, hole.address, amount,
+          BlockSizes(amount, LargestBlock(input), input.granularity)};
+}
+
+Status Grower::Execute(const Fill& fill, Transaction* transaction, std::vector<BlockHandle>* handles) {
+  Address at = fill.at;
+  for (Bytes size : fill.sizes) {
+    StatusOr<BlockHandle> block = transaction->Create(size);
+    if (!block.ok()) return block.status();
+    Status mapped = transaction->Map(at, size, *block);
+    if (!mapped.ok()) return mapped;
+    handles->push_back(*block);
+    at = at + size;
+  }
+  return transaction->SetAccess(fill.at, fill.size);
+}
+
+std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockHandle>& handles,
+                                      ChunkId* chunk) {
+  const ChunkId opened = memory_->space.Open(fill.hole, Bytes(0), fill.size);
+  std::vector<BlockId> blocks;
+  Address at = fill.at;
+  for (size_t i = 0; i < fill.sizes.size(); ++i) {
+    blocks.push_back(memory_->blocks.Add(handles[i], at, fill.sizes[i], opened));
+    at = at + fill.sizes[i];
+  }
+  const ChunkId settled = memory_->space.Settle(opened);
+  if (chunk != nullptr) *chunk = settled;
+  return blocks;
+}
+
+Status Grower::ReserveRange(Bytes at_least) {
+  StatusOr<DeviceMemory> device = driver_->QueryMemory();
+  const Bytes total = device.ok() ? device->total : Bytes(0);
+  const Bytes granularity = memory_->blocks.granularity();
+  const Bytes least = AlignUp(std::max(at_least, kLeastReserve), granularity);
+  Bytes size = std::max(least, AlignUp(total * kReservePerTotal, granularity));
+  StatusOr<Address> base = driver_->Reserve(size);
+  while (!base.ok() && size > least) {
+    size = std::max(least, AlignUp(size / 2, granularity));
+    base = driver_->Reserve(size);
+  }
+  if (!base.ok()) return base.status();
+  memory_->blocks.AddRange(*base, size);
+  memory_->space.AddRegion(*base, size, ChunkState::kHole);
+  return OkStatus();
+}
+
+Bytes Grower::FreeBefore(ChunkId hole) const {
+  const ChunkId previous = memory_->chunks[hole].previous;
+  if (previous == kNone || memory_->chunks[previous].state != ChunkState::kFree) return Bytes(0);
+  return memory_->chunks[previous].size;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,37 @@
+// How much to grow and in which block sizes: pure arithmetic, no state.
+//
+// A block costs the driver the same whatever its size up to about 128 MiB, so large blocks are cheap; but a block is
+// mapped whole, so large blocks waste more where a stitch ends inside them. Far from the limit and with much memory in
+// use, blocks are large; near the limit they get finer, down to the granule.
+#ifndef GMLAKE_CORE_GROWTH_POLICY_H_
+#define GMLAKE_CORE_GROWTH_POLICY_H_
+
+#include <vector>
+
+#include "cc/base/bytes.h"
+
+namespace gmlake {
+
+// What growth is decided on, all of it known before the request is served.
+struct GrowthInput {
+  Bytes granularity;
+  Bytes reserved;  // physical bytes held now
+  Bytes limit;
+  Bytes peak;  // most bytes ever leased at once, the present request included
+};
+
+// Bytes that may be created merely to save a stitch.
+Bytes GrowthAllowance(const GrowthInput& input);
+
+// The largest block to create.
+Bytes LargestBlock(const GrowthInput& input);
+
+// How much to create when `deficit` is needed: rounded up to whole large blocks where the allowance has the room.
+Bytes GrowthAmount(const GrowthInput& input, Bytes deficit);
+
+// `total` (a multiple of `granularity`) as blocks: as many of `largest` as fit, then ever smaller powers of two.
+std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_GROWTH_POLICY_H_

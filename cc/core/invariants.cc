@@ -1,0 +1,107 @@
+// Allocator::CheckInvariants: the tables walked from end to end. A part of the allocator, in a file of its own because
+// it is for tests and grows with them.
+#include <algorithm>
+
+#include "cc/core/allocator.h"
+
+namespace gmlake {
+namespace {
+
+// The first chunk of the primitive range that holds `id`.
+ChunkId FirstOfRegion(const ChunkStore& chunks, ChunkId id) {
+  while (chunks[id].previous != kNone) id = chunks[id].previous;
+  return id;
+}
+
+bool Covers(const Chunk& chunk, Address address) {
+  return chunk.address <= address && address < chunk.end();
+}
+
+}  // namespace
+
+std::string Allocator::CheckInvariants() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges,
+                     &Allocator::CheckLeases, &Allocator::CheckBooks}) {
+    std::string problem = (this->*check)();
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string Allocator::CheckSpace() const {
+  for (const PrimitiveRange& range : memory_.blocks.ranges()) {
+    if (range.granules.empty() || range.granules[0] == kNone) continue;
+    const ChunkId any = memory_.blocks[range.granules[0]].first_chunk;
+    std::string problem = memory_.space.CheckRegion(FirstOfRegion(memory_.chunks, any));
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string Allocator::CheckBlocks() const {
+  std::string problem;
+  Bytes total(0);
+  memory_.blocks.ForEach([&](BlockId id) {
+    const Block& block = memory_.blocks[id];
+    total += block.size;
+    if (!Covers(memory_.chunks[block.first_chunk], block.home)) problem = "a block points at the wrong chunk";
+    if (memory_.chunks[block.first_chunk].state == ChunkState::kHole) problem = "a block lies in a hole";
+  });
+  if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
+  if (memory_.reserved() > books_.bytes_limit) problem = "more bytes are held than the limit allows";
+  return problem;
+}
+
+std::string Allocator::CheckRanges() const {
+  std::string problem;
+  memory_.ranges.ForEach([&](RangeId id) {
+    Bytes size(0);
+    for (BlockId block : memory_.ranges[id].blocks) {
+      size += memory_.blocks[block].size;
+      const std::vector<RangeId>& aliases = memory_.blocks[block].aliases;
+      if (std::find(aliases.begin(), aliases.end(), id) == aliases.end()) problem = "an alias is not known to its block";
+    }
+    if (size != memory_.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
+  });
+  return problem;
+}
+
+// Each used chunk has at most one owner, and every lease's bytes are used.
+std::string Allocator::CheckLeases() const {
+  std::vector<ChunkId> owned;
+  std::string problem;
+  const auto own = [&](ChunkId first) {
+    for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) owned.push_back(id);
+  };
+  leases_.ForEach([&](Address address, ChunkId first) {
+    own(first);
+    const Chunk& chunk = memory_.chunks[first];
+    if (chunk.range == kNone && chunk.address != address) problem = "a lease is not at its chunk";
+  });
+  for (const PendingFree& free : pending_) own(free.chunk);
+  for (ChunkId id : owned) {
+    if (memory_.chunks[id].state != ChunkState::kUsed) problem = "a live lease's bytes are not in use";
+  }
+  std::sort(owned.begin(), owned.end());
+  if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
+  return problem;
+}
+
+// What is held is free, leased, or in doubt: nothing is lost.
+std::string Allocator::CheckBooks() const {
+  Bytes in_use(0);
+  Bytes requested(0);
+  leases_.ForEach([&](Address, ChunkId first) {
+    in_use += PlacedSize(first);
+    requested += memory_.chunks[first].requested;
+  });
+  if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
+  if (leases_.count() != books_.num_live) return "live leases do not add up";
+  const Bytes known = in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() +
+                      small_.free_bytes();
+  if (known != memory_.blocks.bytes()) return "free and leased bytes do not add up to what is held";
+  return "";
+}
+
+}  // namespace gmlake

@@ -1,0 +1,54 @@
+#include "cc/core/lease_table.h"
+
+namespace gmlake {
+
+void LeaseTable::Insert(Address address, ChunkId chunk) {
+  if (2 * (count_ + 1) > static_cast<int64_t>(slots_.size())) Double();
+  slots_[Locate(address)] = {address, chunk};
+  ++count_;
+}
+
+ChunkId LeaseTable::Find(Address address) const { return slots_[Locate(address)].chunk; }
+
+void LeaseTable::Erase(Address address) {
+  const size_t slot = Locate(address);
+  if (slots_[slot].chunk == kNone) return;
+  CloseGap(slot);
+  --count_;
+}
+
+// Fibonacci hashing; the low 8 bits of an address are always zero.
+size_t LeaseTable::HomeOf(Address address) const {
+  return static_cast<size_t>(((address.value() >> 8) * 0x9E3779B97F4A7C15ull) >> 20) & mask();
+}
+
+// The slot that holds `address`, or the empty slot where it would go.
+size_t LeaseTable::Locate(Address address) const {
+  size_t slot = HomeOf(address);
+  while (slots_[slot].chunk != kNone && slots_[slot].address != address) slot = (slot + 1) & mask();
+  return slot;
+}
+
+// Moves back every follower whose home does not lie cyclically in (gap, follower].
+void LeaseTable::CloseGap(size_t gap) {
+  size_t slot = gap;
+  while (true) {
+    slot = (slot + 1) & mask();
+    if (slots_[slot].chunk == kNone) break;
+    const size_t home = HomeOf(slots_[slot].address);
+    if (((slot - home) & mask()) < ((slot - gap) & mask())) continue;
+    slots_[gap] = slots_[slot];
+    gap = slot;
+  }
+  slots_[gap] = Slot();
+}
+
+void LeaseTable::Double() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.chunk != kNone) slots_[Locate(slot.address)] = slot;
+  }
+}
+
+}  // namespace gmlake

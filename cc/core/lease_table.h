@@ -1,0 +1,50 @@
+// Which address is leased, and what stands behind it: a hash table from address to the lease's first chunk.
+#ifndef GMLAKE_CORE_LEASE_TABLE_H_
+#define GMLAKE_CORE_LEASE_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/chunk.h"
+
+namespace gmlake {
+
+// Model: a map from addresses to chunks; open addressing, linear probing, at most half full. Invariant: no tombstones,
+// an erased entry closes its gap. Thread rule: the allocator's lock. Cost: one or two cache lines per operation.
+class LeaseTable {
+ public:
+  LeaseTable() : slots_(1024) {}
+
+  void Insert(Address address, ChunkId chunk);
+  // The lease at `address`, or kNone.
+  ChunkId Find(Address address) const;
+  void Erase(Address address);
+  int64_t count() const { return count_; }
+
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.chunk != kNone) visit(slot.address, slot.chunk);
+    }
+  }
+
+ private:
+  struct Slot {
+    Address address;
+    ChunkId chunk = kNone;
+  };
+
+  size_t mask() const { return slots_.size() - 1; }
+  size_t HomeOf(Address address) const;
+  size_t Locate(Address address) const;
+  void CloseGap(size_t gap);
+  void Double();
+
+  std::vector<Slot> slots_;
+  int64_t count_ = 0;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_LEASE_TABLE_H_

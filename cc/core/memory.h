@@ -1,0 +1,46 @@
+// The tables of one device side by side: what exists, what is free, and what is mapped twice.
+//
+// Everything that decides (grower, stitcher, reclaimer, allocator) works on this; nothing here decides or calls the
+// driver. The tables are declared in the order in which they refer to each other.
+#ifndef GMLAKE_CORE_MEMORY_H_
+#define GMLAKE_CORE_MEMORY_H_
+
+#include <vector>
+
+#include "cc/core/block_table.h"
+#include "cc/core/chunk.h"
+#include "cc/core/chunk_list.h"
+#include "cc/core/range_table.h"
+#include "cc/driver/transaction.h"
+
+namespace gmlake {
+
+// Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
+struct Memory {
+  explicit Memory(Bytes granularity) : blocks(granularity) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Physical bytes held, in use, idle or in doubt.
+  Bytes reserved() const { return blocks.bytes() + wreckage.bytes; }
+
+  // Makes the pieces used, in this order, as one lease; returns its first chunk. All their bytes must be free.
+  ChunkId Take(const std::vector<Piece>& pieces);
+  // Makes every chunk of the lease free again.
+  void Give(ChunkId first);
+
+  ChunkStore chunks;
+  BlockTable blocks;
+  ChunkList space{&chunks, &blocks, /*small=*/false};
+  RangeTable ranges{&blocks, &chunks};
+  Wreckage wreckage;         // held by the driver but in no table
+  Bytes quarantined_blocks;  // in the block table but never to be used again
+  int64_t num_quarantined_blocks = 0;
+
+ private:
+  ChunkId TakeInterval(Address from, Address to);
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_MEMORY_H_

@@ -1,0 +1,105 @@
+#include "cc/core/range_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gmlake {
+
+RangeId RangeTable::Add(Address base, Bytes size, std::vector<BlockId> blocks) {
+  RangeId id = static_cast<RangeId>(ranges_.size());
+  if (unused_.empty()) {
+    ranges_.emplace_back();
+  } else {
+    id = unused_.back();
+    unused_.pop_back();
+  }
+  for (BlockId block : blocks) (*blocks_)[block].aliases.push_back(id);
+  mapped_bytes_ += size;
+  mappings_ += static_cast<int64_t>(blocks.size());
+  ranges_[id] = StitchedRange{base, size, std::move(blocks)};
+  return id;
+}
+
+void RangeTable::Remove(RangeId id) {
+  StitchedRange& range = ranges_[id];
+  for (BlockId block : range.blocks) {
+    std::vector<RangeId>& aliases = (*blocks_)[block].aliases;
+    aliases.erase(std::find(aliases.begin(), aliases.end(), id));
+  }
+  mapped_bytes_ -= range.size;
+  mappings_ -= static_cast<int64_t>(range.blocks.size());
+  RemoveRecipes(id);
+  range = StitchedRange();
+  unused_.push_back(id);
+}
+
+void RangeTable::RemoveRecipes(RangeId id) {
+  for (auto& [request, recipes] : recipes_) {
+    const auto stale = [id](const Recipe& recipe) { return recipe.range == id; };
+    recipes.erase(std::remove_if(recipes.begin(), recipes.end(), stale), recipes.end());
+  }
+}
+
+void RangeTable::AddRecipe(Bytes request, RangeId range, Bytes offset) {
+  recipes_[request.count()].push_back({range, offset});
+}
+
+const Recipe* RangeTable::FindRecipe(Bytes request) {
+  const auto found = recipes_.find(request.count());
+  if (found == recipes_.end()) return nullptr;
+  for (Recipe& recipe : found->second) {
+    if (Applies(recipe, request)) return &recipe;
+  }
+  return nullptr;
+}
+
+std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) const {
+  std::vector<Piece> pieces;
+  Bytes start(0);
+  const Bytes end = offset + size;
+  for (BlockId id : ranges_[id].blocks) {
+    const Bytes stop = start + (*blocks_)[id].size;
+    const Piece piece{id, std::max(offset, start) - start, std::min(end, stop) - start};
+    if (piece.from < piece.to) pieces.push_back(piece);
+    start = stop;
+  }
+  return pieces;
+}
+
+bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
+  const std::vector<BlockId>& blocks = ranges_[recipe.range].blocks;
+  const Block& watched = (*blocks_)[blocks[recipe.watched]];
+  const int last = static_cast<int>(blocks.size()) - 1;
+  if (recipe.watched != 0 && recipe.watched != last &&
+      !IsFree({blocks[recipe.watched], Bytes(0), watched.size})) {
+    return false;
+  }
+  Bytes start(0);
+  const Bytes end = recipe.offset + request;
+  for (int i = 0; i <= last && start < end; ++i) {
+    const Bytes stop = start + (*blocks_)[blocks[i]].size;
+    const Piece piece{blocks[i], std::max(recipe.offset, start) - start, std::min(end, stop) - start};
+    if (piece.from < piece.to && !IsFree(piece)) {
+      recipe.watched = i;
+      return false;
+    }
+    start = stop;
+  }
+  return true;
+}
+
+bool RangeTable::IsFree(const Piece& piece) const {
+  const Block& block = (*blocks_)[piece.block];
+  const Chunk& chunk = (*chunks_)[ChunkAt(block, piece.from)];
+  return chunk.state == ChunkState::kFree && block.home + piece.to <= chunk.end();
+}
+
+// The chunk that covers the byte at `offset` of the block.
+ChunkId RangeTable::ChunkAt(const Block& block, Bytes offset) const {
+  const Address address = block.home + offset;
+  ChunkId id = block.first_chunk;
+  while ((*chunks_)[id].end() <= address) id = (*chunks_)[id].next;
+  return id;
+}
+
+}  // namespace gmlake

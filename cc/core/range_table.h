@@ -1,0 +1,92 @@
+// Stitched ranges: addresses at which blocks are mapped a second time, in an order that makes scattered free bytes one
+// contiguous piece; and recipes, which remember by which range a request of some size was served.
+//
+// A range owns no bytes. Whether it can be used is asked of the chunks under it each time. It makes no driver call.
+#ifndef GMLAKE_CORE_RANGE_TABLE_H_
+#define GMLAKE_CORE_RANGE_TABLE_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/block_table.h"
+#include "cc/core/chunk.h"
+
+namespace gmlake {
+
+// Bytes [from, to) of a block.
+struct Piece {
+  BlockId block;
+  Bytes from;
+  Bytes to;
+
+  Bytes size() const { return to - from; }
+};
+
+struct StitchedRange {
+  Address base;
+  Bytes size;
+  std::vector<BlockId> blocks;  // in address order; empty: this number is unused
+  int leases = 0;               // live leases through this range
+  int64_t last_use = 0;         // the allocator's request count
+};
+
+// "A request of this size fits at `offset` of `range`." `watched` is the piece that was busy when last asked: it is
+// asked first, so that a recipe which does not apply costs one look.
+struct Recipe {
+  RangeId range;
+  Bytes offset;
+  int watched = 0;
+};
+
+// Invariant: every block of a range names the range in Block::aliases. Recipes of one size stay in the order in which
+// they were first used; the first that applies is taken, so that equal states get equal answers.
+// Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that does.
+class RangeTable {
+ public:
+  RangeTable(BlockTable* blocks, ChunkStore* chunks) : blocks_(blocks), chunks_(chunks) {}
+
+  RangeId Add(Address base, Bytes size, std::vector<BlockId> blocks);
+  // Forgets the range and its recipes; the caller has unmapped it or is about to quarantine it.
+  void Remove(RangeId id);
+  // No request will be served by this range again.
+  void RemoveRecipes(RangeId id);
+
+  void AddRecipe(Bytes request, RangeId range, Bytes offset);
+  // The first recipe for `request` whose bytes are all free; null if there is none.
+  const Recipe* FindRecipe(Bytes request);
+
+  // The pieces under [offset, offset + size) of a range.
+  std::vector<Piece> PiecesOf(RangeId id, Bytes offset, Bytes size) const;
+
+  StitchedRange& operator[](RangeId id) { return ranges_[id]; }
+  const StitchedRange& operator[](RangeId id) const { return ranges_[id]; }
+  int64_t count() const { return static_cast<int64_t>(ranges_.size() - unused_.size()); }
+  Bytes mapped_bytes() const { return mapped_bytes_; }
+  int64_t mappings() const { return mappings_; }
+
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (size_t id = 0; id < ranges_.size(); ++id) {
+      if (!ranges_[id].blocks.empty()) visit(static_cast<RangeId>(id));
+    }
+  }
+
+ private:
+  bool Applies(Recipe& recipe, Bytes request) const;
+  bool IsFree(const Piece& piece) const;
+  ChunkId ChunkAt(const Block& block, Bytes offset) const;
+
+  BlockTable* blocks_;
+  ChunkStore* chunks_;
+  std::vector<StitchedRange> ranges_;
+  std::vector<RangeId> unused_;
+  std::unordered_map<int64_t, std::vector<Recipe>> recipes_;
+  Bytes mapped_bytes_;
+  int64_t mappings_ = 0;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_RANGE_TABLE_H_

@@ -1,0 +1,113 @@
+#include "cc/core/reclaimer.h"
+
+#include <algorithm>
+
+namespace gmlake {
+
+bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
+  return memory_->ranges.mappings() > budget.mappings || memory_->ranges.mapped_bytes() > budget.bytes;
+}
+
+void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
+  std::vector<RangeId> idle;
+  memory_->ranges.ForEach([&](RangeId id) {
+    if (memory_->ranges[id].leases == 0) idle.push_back(id);
+  });
+  std::sort(idle.begin(), idle.end(), [&](RangeId a, RangeId b) {
+    return memory_->ranges[a].last_use < memory_->ranges[b].last_use;
+  });
+  for (RangeId id : idle) {
+    if (!OverBudget(budget)) return;
+    Unmap(id);
+  }
+}
+
+Bytes Reclaimer::Trim(Bytes target) {
+  std::vector<BlockId> blocks;
+  memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
+  Bytes given(0);
+  for (auto id = blocks.rbegin(); id != blocks.rend() && memory_->reserved() > target; ++id) {
+    const Block& block = memory_->blocks[*id];
+    if (!IsIdle(block)) continue;
+    const Bytes size = block.size;
+    if (Release(*id)) given += size;
+  }
+  return given;
+}
+
+void Reclaimer::ReleaseAll() {
+  std::vector<RangeId> ranges;
+  memory_->ranges.ForEach([&](RangeId id) { ranges.push_back(id); });
+  for (RangeId id : ranges) Unmap(id);
+  std::vector<BlockId> blocks;
+  memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
+  for (BlockId id : blocks) ReleaseMemory(id);
+  FreeAddresses();
+}
+
+// All bytes free, and no lease through any range that maps it (the lease would be on other blocks, but the range must
+// stay whole for it).
+bool Reclaimer::IsIdle(const Block& block) const {
+  const Chunk& chunk = memory_->chunks[block.first_chunk];
+  if (chunk.state != ChunkState::kFree || chunk.end() < block.end()) return false;
+  return std::all_of(block.aliases.begin(), block.aliases.end(),
+                     [&](RangeId id) { return memory_->ranges[id].leases == 0; });
+}
+
+bool Reclaimer::Release(BlockId id) {
+  while (!memory_->blocks[id].aliases.empty()) {
+    const RangeId range = memory_->blocks[id].aliases.back();
+    Unmap(range);
+    const std::vector<RangeId>& left = memory_->blocks[id].aliases;
+    if (std::find(left.begin(), left.end(), range) != left.end()) return false;
+  }
+  const Block block = memory_->blocks[id];
+  if (!driver_->Unmap(block.home, block.size).ok()) {
+    QuarantineBlock(id);
+    return false;
+  }
+  const Chunk& chunk = memory_->chunks[block.first_chunk];
+  memory_->space.Close(block.first_chunk, block.home - chunk.address, block.size);
+  memory_->blocks.Remove(id);
+  if (driver_->Release(block.handle).ok()) return true;
+  memory_->wreckage.bytes += block.size;
+  ++memory_->wreckage.blocks;
+  return false;
+}
+
+void Reclaimer::Unmap(RangeId id) {
+  const StitchedRange& range = memory_->ranges[id];
+  if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id);
+  if (!driver_->FreeAddress(range.base, range.size).ok()) ++memory_->wreckage.ranges;
+  memory_->ranges.Remove(id);
+  ++num_reclaimed_;
+}
+
+// The range stays mapped, so its blocks must stay too: a lease that nobody holds keeps it from being touched again.
+void Reclaimer::QuarantineRange(RangeId id) {
+  ++memory_->ranges[id].leases;
+  memory_->ranges.RemoveRecipes(id);
+  ++memory_->wreckage.ranges;
+}
+
+// The block stays mapped and its bytes are taken for good.
+void Reclaimer::QuarantineBlock(BlockId id) {
+  const Block& block = memory_->blocks[id];
+  memory_->Take({Piece{id, Bytes(0), block.size}});
+  memory_->quarantined_blocks += block.size;
+  ++memory_->num_quarantined_blocks;
+}
+
+void Reclaimer::ReleaseMemory(BlockId id) {
+  const Block& block = memory_->blocks[id];
+  driver_->Unmap(block.home, block.size).IgnoreError();  // nobody is left to tell
+  driver_->Release(block.handle).IgnoreError();
+}
+
+void Reclaimer::FreeAddresses() {
+  for (const PrimitiveRange& range : memory_->blocks.ranges()) {
+    driver_->FreeAddress(range.base, range.size).IgnoreError();  // nobody is left to tell
+  }
+}
+
+}  // namespace gmlake

@@ -1,0 +1,53 @@
+// Gives back what is idle: stitched ranges (addresses and mappings) and physical blocks (memory).
+//
+// The caller has made sure that no queued work can touch free bytes (StreamOrder::Quiesce); nothing here waits. What the
+// driver refuses to take back stays mapped, is never used again and is counted.
+#ifndef GMLAKE_CORE_RECLAIMER_H_
+#define GMLAKE_CORE_RECLAIMER_H_
+
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/memory.h"
+#include "cc/driver/driver.h"
+
+namespace gmlake {
+
+// How many idle aliases may be kept for the next step that needs them.
+struct ReclaimBudget {
+  int64_t mappings = 1 << 16;
+  Bytes bytes = GiB(1 << 12);
+};
+
+// Thread rule: the allocator's lock. Cost: 2 driver calls per range, 2 per block and its ranges.
+class Reclaimer {
+ public:
+  Reclaimer(Driver* driver, Memory* memory) : driver_(driver), memory_(memory) {}
+
+  bool OverBudget(const ReclaimBudget& budget) const;
+  // Unmaps idle ranges, least recently used first, until the budget holds.
+  void EnforceBudget(const ReclaimBudget& budget);
+  // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
+  Bytes Trim(Bytes target);
+  // At the end of the allocator's life: everything, leased or not.
+  void ReleaseAll();
+
+  int64_t num_reclaimed() const { return num_reclaimed_; }
+
+ private:
+  bool IsIdle(const Block& block) const;
+  bool Release(BlockId block);
+  void Unmap(RangeId range);
+  void QuarantineRange(RangeId range);
+  void QuarantineBlock(BlockId block);
+  void ReleaseMemory(BlockId block);
+  void FreeAddresses();
+
+  Driver* driver_;
+  Memory* memory_;
+  int64_t num_reclaimed_ = 0;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_RECLAIMER_H_

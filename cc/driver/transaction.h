@@ -1,0 +1,61 @@
+// A multi-step driver operation that happens wholly or not at all.
+//
+// Each step that succeeds leaves its opposite on the undo list. Commit() drops the list; without it the destructor
+// walks the list backwards. What the driver refuses to take back is handed to the `Wreckage` the caller passed in, and
+// the caller quarantines it. Nothing here knows why blocks are mapped: that is cc/core.
+#ifndef GMLAKE_DRIVER_TRANSACTION_H_
+#define GMLAKE_DRIVER_TRANSACTION_H_
+
+#include <vector>
+
+#include "cc/driver/driver.h"
+
+namespace gmlake {
+
+// What could not be undone: held by the driver, of no more use to us.
+struct Wreckage {
+  Bytes bytes;         // physical memory still held
+  int64_t blocks = 0;  // handles still held
+  int64_t ranges = 0;  // reservations that could not be freed
+};
+
+// Model: a list of done steps, newest last. Invariant: every entry was acknowledged by the driver and not yet undone.
+// Thread rule: one thread. Cost: the driver calls themselves.
+class Transaction {
+ public:
+  Transaction(Driver* driver, Wreckage* wreckage) : driver_(driver), wreckage_(wreckage) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+
+  StatusOr<BlockHandle> Create(Bytes size);
+  StatusOr<Address> Reserve(Bytes size);
+  Status Map(Address address, Bytes size, BlockHandle block);
+  // CUDA documents NOT_READY here as transient, so it is tried once more.
+  Status SetAccess(Address address, Bytes size);
+  void Commit() { steps_.clear(); }
+
+ private:
+  enum class Kind { kCreate, kReserve, kMap };
+  struct Step {
+    Kind kind;
+    Address address;
+    Bytes size;
+    BlockHandle block;
+  };
+
+  void Undo(const Step& step);
+  void UndoCreate(const Step& step);
+  void UndoReserve(const Step& step);
+  void UndoMap(const Step& step);
+  bool IsStuck(BlockHandle block) const;
+
+  Driver* driver_;
+  Wreckage* wreckage_;
+  std::vector<Step> steps_;
+  std::vector<Step> stuck_maps_;  // mappings that would not come off: their block and range must stay
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_DRIVER_TRANSACTION_H_
