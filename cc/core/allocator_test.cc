@@ -1,0 +1,231 @@
+// One allocator over the scripted driver: each way of serving, what a failure leaves, streams, giving back.
+
+#include "cc/core/allocator.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/driver/fake_driver.h"
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOther{reinterpret_cast<void*>(2)};
+
+class AllocatorTest : public testing::Test {
+ protected:
+  explicit AllocatorTest(Bytes limit = MiB(256)) : allocator_(&driver_, {limit}) {}
+
+  void TearDown() override {
+    EXPECT_EQ(allocator_.CheckInvariants(), "");
+    EXPECT_EQ(driver_.violations(), std::vector<std::string>());
+  }
+
+  Address Get(Bytes size, StreamHandle stream = kHome) {
+    StatusOr<Address> address = allocator_.Allocate(size, stream);
+    EXPECT_TRUE(address.ok()) << address.status().message();
+    return address.ok() ? *address : Address();
+  }
+
+  // Fills the limit with leases of `size` and frees every other one.
+  std::vector<Address> MakeHoles(Bytes size, Bytes total) {
+    std::vector<Address> all;
+    for (Bytes sum(0); sum < total; sum += size) all.push_back(Get(size));
+    std::vector<Address> kept;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (i % 2 == 0) {
+        kept.push_back(all[i]);
+      } else {
+        EXPECT_TRUE(allocator_.Free(all[i], kHome));
+      }
+    }
+    return kept;
+  }
+
+  int64_t CountOf(Way way) const { return allocator_.Stats().by_way[static_cast<int>(way)].count; }
+
+  FakeDriver driver_{GiB(4)};
+  Allocator allocator_;
+};
+
+TEST_F(AllocatorTest, GrowsThenSplits) {
+  const Address first = Get(MiB(16));
+  EXPECT_TRUE(allocator_.Free(first, kHome));
+  EXPECT_EQ(Get(MiB(8)), first);
+  EXPECT_EQ(CountOf(Way::kGrow), 1);
+  EXPECT_EQ(CountOf(Way::kSplit), 1);
+}
+
+TEST_F(AllocatorTest, AnswersForItsLeasesOnly) {
+  const Address address = Get(Bytes(1000));
+  EXPECT_TRUE(allocator_.Owns(address));
+  EXPECT_FALSE(allocator_.Owns(address + Bytes(256)));
+  EXPECT_EQ(*allocator_.RequestedSize(address), Bytes(1000));
+  EXPECT_FALSE(allocator_.Free(Address(4096), kHome));
+  EXPECT_TRUE(allocator_.Free(address, kHome));
+  EXPECT_FALSE(allocator_.Free(address, kHome));
+}
+
+TEST_F(AllocatorTest, EveryAddressIsAligned) {
+  for (int64_t size : {1, 255, 257, 5000, 1 << 20, (5 << 20) + 1}) {
+    EXPECT_EQ(Get(Bytes(size)).value() % 256, 0u);
+  }
+}
+
+TEST_F(AllocatorTest, StitchesWhatIsScattered) {
+  MakeHoles(MiB(8), MiB(256));
+  const Address large = Get(MiB(128));
+  EXPECT_EQ(CountOf(Way::kStitch), 1);
+  EXPECT_FALSE(driver_.Resolve(large, MiB(128)).empty());
+  EXPECT_EQ(allocator_.Stats().bytes_in_use, MiB(256));
+}
+
+TEST_F(AllocatorTest, TheSameStitchCostsNothingTwice) {
+  MakeHoles(MiB(8), MiB(256));
+  const Address large = Get(MiB(128));
+  allocator_.Free(large, kHome);
+  const int64_t calls = allocator_.Stats().driver_calls.memory_calls();
+  EXPECT_EQ(Get(MiB(128)), large);
+  EXPECT_EQ(CountOf(Way::kReuse), 1);
+  EXPECT_EQ(allocator_.Stats().driver_calls.memory_calls(), calls);
+}
+
+TEST_F(AllocatorTest, CreatesOnlyTheDeficit) {
+  MakeHoles(MiB(8), MiB(128));
+  const Bytes before = allocator_.Stats().bytes_reserved;
+  Get(MiB(96));
+  EXPECT_EQ(CountOf(Way::kStitch), 1);
+  EXPECT_LE(allocator_.Stats().bytes_reserved - before, MiB(34));
+}
+
+TEST_F(AllocatorTest, NoTwoLeasesShareAByte) {
+  MakeHoles(MiB(6), MiB(200));
+  const Address stitched = Get(MiB(50));
+  const Address more = Get(MiB(40));
+  std::map<uint64_t, std::vector<std::pair<Bytes, Bytes>>> owned;
+  for (const auto& [address, size] : {std::pair(stitched, MiB(50)), std::pair(more, MiB(40))}) {
+    for (const FakeDriver::Extent& extent : driver_.Resolve(address, size)) {
+      for (const auto& [from, to] : owned[extent.block]) {
+        EXPECT_TRUE(extent.offset + extent.size <= from || to <= extent.offset);
+      }
+      owned[extent.block].push_back({extent.offset, extent.offset + extent.size});
+    }
+  }
+}
+
+TEST_F(AllocatorTest, RefusesBeyondTheLimitAndStaysAsItWas) {
+  Get(MiB(100));
+  const AllocatorStats before = allocator_.Stats();
+  EXPECT_EQ(allocator_.Allocate(MiB(200), kHome).status().code(), StatusCode::kOutOfMemory);
+  const AllocatorStats after = allocator_.Stats();
+  EXPECT_EQ(after.bytes_reserved, before.bytes_reserved);
+  EXPECT_EQ(after.driver_calls.memory_calls(), before.driver_calls.memory_calls());
+  EXPECT_EQ(after.num_failures, 1);
+  Get(MiB(100));
+}
+
+TEST_F(AllocatorTest, SmallRequestsShareASlab) {
+  const Address a = Get(Bytes(100));
+  const Address b = Get(Bytes(100));
+  EXPECT_EQ(b - a, Bytes(256));
+  EXPECT_EQ(CountOf(Way::kSmall), 2);
+  EXPECT_EQ(allocator_.Stats().bytes_reserved, MiB(2));
+}
+
+TEST_F(AllocatorTest, OneStreamRecordsNothing) {
+  for (int i = 0; i < 10; ++i) allocator_.Free(Get(MiB(8)), kHome);
+  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, 0);
+}
+
+TEST_F(AllocatorTest, AnotherStreamWaitsForHome) {
+  const Address address = Get(MiB(8));
+  driver_.Launch(kHome, address, MiB(8));
+  allocator_.Free(address, kHome);
+  EXPECT_EQ(Get(MiB(8), kOther), address);
+  EXPECT_EQ(allocator_.Stats().num_stream_waits, 1);
+}
+
+TEST_F(AllocatorTest, HomeWaitsForAFreeOnAnotherStream) {
+  const Address address = Get(MiB(8));
+  driver_.Launch(kOther, address, MiB(8));
+  allocator_.Free(address, kOther);
+  EXPECT_EQ(allocator_.Stats().num_stream_waits, 1);
+  EXPECT_GT(allocator_.Trim(Bytes(0)), Bytes(0));
+  EXPECT_EQ(driver_.num_events(), 0);
+}
+
+TEST_F(AllocatorTest, AFreeDuringCaptureWaits) {
+  const Address address = Get(MiB(8));
+  driver_.SetCapturing(kOther, true);
+  EXPECT_TRUE(allocator_.Free(address, kOther));
+  EXPECT_EQ(allocator_.Stats().bytes_pending, MiB(8));
+  EXPECT_NE(Get(MiB(8)), address);
+  driver_.SetCapturing(kOther, false);
+  allocator_.Maintain();
+  EXPECT_EQ(allocator_.Stats().bytes_pending, Bytes(0));
+}
+
+TEST_F(AllocatorTest, CaptureForbidsMappingButNotReuse) {
+  const Address address = Get(MiB(8));
+  allocator_.Free(address, kHome);
+  driver_.SetCapturing(kHome, true);
+  EXPECT_EQ(Get(MiB(8)), address);
+  EXPECT_EQ(allocator_.Allocate(MiB(64), kHome).status().code(), StatusCode::kFailedPrecondition);
+  driver_.SetCapturing(kHome, false);
+  Get(MiB(64));
+}
+
+TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
+  const std::vector<Address> kept = MakeHoles(MiB(8), MiB(256));
+  allocator_.Free(Get(MiB(128)), kHome);
+  allocator_.Trim(Bytes(0));
+  EXPECT_EQ(allocator_.Stats().bytes_reserved, MiB(128));
+  EXPECT_EQ(driver_.memory_in_use(), MiB(128));
+  Get(MiB(100));
+}
+
+TEST_F(AllocatorTest, TrimWaitsForQueuedWork) {
+  const Address address = Get(MiB(64));
+  driver_.Launch(kHome, address, MiB(64));
+  allocator_.Free(address, kHome);
+  allocator_.Trim(Bytes(0));
+  EXPECT_EQ(allocator_.Stats().bytes_reserved, Bytes(0));
+}
+
+TEST_F(AllocatorTest, TheLimitCanSinkToWhatIsInUse) {
+  const Address address = Get(MiB(64));
+  EXPECT_EQ(allocator_.SetLimit(MiB(32)).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(allocator_.Stats().bytes_limit, MiB(256));
+  allocator_.Free(address, kHome);
+  EXPECT_TRUE(allocator_.SetLimit(MiB(32)).ok());
+  EXPECT_LE(allocator_.Stats().bytes_reserved, MiB(32));
+}
+
+TEST_F(AllocatorTest, SurvivesADeviceThatOthersFill) {
+  driver_.SetForeignMemory(GiB(4) - MiB(16));
+  EXPECT_EQ(allocator_.Allocate(MiB(64), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
+  Get(MiB(16));
+}
+
+TEST(AllocatorEnd, LeavesNothingBehind) {
+  FakeDriver driver(GiB(4));
+  {
+    Allocator allocator(&driver, {MiB(256)});
+    std::vector<Address> leases;
+    for (int i = 0; i < 32; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
+    for (int i = 0; i < 32; i += 2) allocator.Free(leases[i], kHome);
+    ASSERT_TRUE(allocator.Allocate(MiB(128), kHome).ok());
+  }
+  EXPECT_EQ(driver.memory_in_use(), Bytes(0));
+  EXPECT_EQ(driver.num_reservations(), 0);
+  EXPECT_EQ(driver.num_events(), 0);
+  EXPECT_TRUE(driver.violations().empty());
+}
+
+}  // namespace
+}  // namespace gmlake

@@ -1,0 +1,39 @@
+#include "cc/core/growth_policy.h"
+
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+Bytes Sum(const std::vector<Bytes>& sizes) {
+  Bytes sum(0);
+  for (Bytes size : sizes) sum += size;
+  return sum;
+}
+
+TEST(GrowthPolicy, BlocksGrowWithThePeakAndShrinkNearTheLimit) {
+  EXPECT_EQ(LargestBlock({MiB(2), Bytes(0), GiB(80), MiB(10)}), MiB(2));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(20), GiB(80), GiB(20)}), MiB(64));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(80) - MiB(10), GiB(80), GiB(80)}), MiB(2));
+}
+
+TEST(GrowthPolicy, AllowanceNeverPassesTheLimit) {
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(10), GiB(10) + MiB(6), GiB(10)}), MiB(6));
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(11), GiB(80), GiB(10)}), Bytes(0));
+}
+
+TEST(GrowthPolicy, GrowsExactlyWhereThereIsNoRoomForMore) {
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10)}, MiB(3)), MiB(64));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10)}, MiB(3)), MiB(4));
+}
+
+TEST(GrowthPolicy, BlockSizesAddUp) {
+  for (int64_t granules : {1, 2, 3, 31, 32, 33, 100, 1023}) {
+    const std::vector<Bytes> sizes = BlockSizes(granules * MiB(2), MiB(64), MiB(2));
+    EXPECT_EQ(Sum(sizes), granules * MiB(2));
+    EXPECT_LE(sizes.size(), granules / 32 + 5);
+  }
+}
+
+}  // namespace
+}  // namespace gmlake

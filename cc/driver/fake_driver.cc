@@ -1,0 +1,321 @@
+#include "cc/driver/fake_driver.h"
+
+#include <algorithm>
+
+namespace gmlake {
+namespace {
+
+bool Overlap(Address a, Bytes a_size, Address b, Bytes b_size) { return a < b + b_size && b < a + a_size; }
+
+}  // namespace
+
+void FakeDriver::FailCalls(int64_t first, int64_t count, StatusCode code) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fail_first_ = calls_ + first;
+  fail_end_ = fail_first_ + count;
+  fail_code_ = code;
+}
+
+void FakeDriver::SetCapturing(StreamHandle stream, bool capturing) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_[stream.value].capturing = capturing;
+}
+
+void FakeDriver::SetForeignMemory(Bytes bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  foreign_ = bytes;
+}
+
+void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Address at = address; at < address + size;) {
+    auto mapping = mappings_.upper_bound(at);
+    if (mapping == mappings_.begin()) return void(Violate("work touches an address that is not mapped"));
+    --mapping;
+    const Address end = mapping->first + mapping->second.size;
+    if (end <= at || !mapping->second.accessible) {
+      return void(Violate("work touches an address that is not accessible"));
+    }
+    at = end;
+  }
+  Stream& queue = streams_[stream.value];
+  queue.work.push_back({++queue.queued, address, size});
+}
+
+void FakeDriver::FinishAll() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [handle, stream] : streams_) {
+    stream.finished = stream.queued;
+    stream.work.clear();
+    stream.waits.clear();
+  }
+}
+
+int64_t FakeDriver::num_calls() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return calls_;
+}
+
+int64_t FakeDriver::num_blocks() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::count_if(blocks_.begin(), blocks_.end(), [](const auto& entry) { return !entry.second.released; });
+}
+
+int64_t FakeDriver::num_mappings() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int64_t>(mappings_.size());
+}
+
+int64_t FakeDriver::num_reservations() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int64_t>(reservations_.size());
+}
+
+int64_t FakeDriver::num_events() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int64_t>(events_.size());
+}
+
+Bytes FakeDriver::memory_in_use() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return Used();
+}
+
+std::vector<std::string> FakeDriver::violations() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return violations_;
+}
+
+std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Extent> extents;
+  for (Address at = address; at < address + size;) {
+    auto mapping = mappings_.upper_bound(at);
+    if (mapping == mappings_.begin()) return {};
+    --mapping;
+    const Address end = std::min(mapping->first + mapping->second.size, address + size);
+    if (end <= at || !mapping->second.accessible) return {};
+    extents.push_back({mapping->second.block, at - mapping->first, end - at});
+    at = end;
+  }
+  return extents;
+}
+
+StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("create");
+  if (!status.ok()) return status;
+  if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("create of a size that is no multiple of the granularity");
+  if (Used() + foreign_ + size > total_) return Status(StatusCode::kOutOfMemory, "the device is full");
+  blocks_[next_block_] = {size};
+  return BlockHandle{next_block_++};
+}
+
+Status FakeDriver::Release(BlockHandle block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("release");
+  if (!status.ok()) return status;
+  const auto found = blocks_.find(block.value);
+  if (found == blocks_.end() || found->second.released) return Violate("release of a block that is not held");
+  found->second.released = true;
+  Drop(block.value);
+  return OkStatus();
+}
+
+StatusOr<Address> FakeDriver::Reserve(Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("reserve");
+  if (!status.ok()) return status;
+  if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("reserve of a size that is no multiple of the granularity");
+  const Address address = next_address_;
+  next_address_ = next_address_ + size + granularity();
+  reservations_[address] = size;
+  return address;
+}
+
+Status FakeDriver::FreeAddress(Address address, Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("free address");
+  if (!status.ok()) return status;
+  const auto found = reservations_.find(address);
+  if (found == reservations_.end() || found->second != size) return Violate("addresses freed that were not reserved so");
+  if (AnyMapped(address, size)) return Violate("addresses freed while something is mapped there");
+  reservations_.erase(found);
+  return OkStatus();
+}
+
+Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("map");
+  if (!status.ok()) return status;
+  const auto found = blocks_.find(block.value);
+  if (found == blocks_.end() || found->second.released) return Violate("map of a block that is not held");
+  if (found->second.size != size) return Violate("map of a part of a block");
+  if (!Reserved(address, size)) return Violate("map outside a reservation");
+  if (AnyMapped(address, size)) return Violate("map over a mapping");
+  mappings_[address] = {size, block.value};
+  ++found->second.mappings;
+  return OkStatus();
+}
+
+Status FakeDriver::SetAccess(Address address, Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("set access");
+  if (!status.ok()) return status;
+  const std::vector<Mappings::iterator> tiles = Tiles(address, size);
+  if (tiles.empty()) return Violate("access set to something else than whole mappings");
+  for (const auto& tile : tiles) tile->second.accessible = true;
+  return OkStatus();
+}
+
+Status FakeDriver::Unmap(Address address, Bytes size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("unmap");
+  if (!status.ok()) return status;
+  const std::vector<Mappings::iterator> tiles = Tiles(address, size);
+  if (tiles.empty()) return Violate("unmap of something else than whole mappings");
+  if (InUse(address, size)) return Violate("unmap under work that has not finished");
+  for (const auto& tile : tiles) {
+    const uint64_t block = tile->second.block;
+    mappings_.erase(tile);
+    --blocks_[block].mappings;
+    Drop(block);
+  }
+  return OkStatus();
+}
+
+StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("record");
+  if (!status.ok()) return status;
+  Stream& queue = streams_[stream.value];
+  if (queue.capturing) return Violate("event recorded on a stream that is being captured");
+  void* event = reinterpret_cast<void*>(next_event_++);
+  events_[event] = {stream.value, queue.queued};
+  return EventHandle{event};
+}
+
+StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("query event");
+  if (!status.ok()) return status;
+  const auto found = events_.find(event.value);
+  if (found == events_.end()) return Violate("query of an event that was never recorded");
+  return streams_[found->second.stream].finished >= found->second.number;
+}
+
+Status FakeDriver::WaitOnHost(EventHandle event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("wait on host");
+  if (!status.ok()) return status;
+  const auto found = events_.find(event.value);
+  if (found == events_.end()) return Violate("wait for an event that was never recorded");
+  Finish(found->second.stream, found->second.number);
+  return OkStatus();
+}
+
+Status FakeDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("wait on stream");
+  if (!status.ok()) return status;
+  const auto found = events_.find(event.value);
+  if (found == events_.end()) return Violate("wait for an event that was never recorded");
+  Stream& queue = streams_[stream.value];
+  if (queue.capturing) return Violate("wait put on a stream that is being captured");
+  // The wait is an entry of the queue itself: an event recorded right after it completes only after it.
+  queue.waits.push_back({++queue.queued, found->second.stream, found->second.number});
+  return OkStatus();
+}
+
+void FakeDriver::DestroyEvent(EventHandle event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (events_.erase(event.value) == 0) Violate("an event destroyed twice").IgnoreError();
+}
+
+StatusOr<bool> FakeDriver::IsCapturing(StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("query capture");
+  if (!status.ok()) return status;
+  return streams_[stream.value].capturing;
+}
+
+StatusOr<DeviceMemory> FakeDriver::QueryMemory() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("query memory");
+  if (!status.ok()) return status;
+  return DeviceMemory{total_ - Used() - foreign_, total_};
+}
+
+Status FakeDriver::Enter(const char* name) {
+  const int64_t call = calls_++;
+  if (call < fail_first_ || call >= fail_end_) return OkStatus();
+  return Status(fail_code_, std::string("scripted failure of ") + name);
+}
+
+Status FakeDriver::Violate(const std::string& what) {
+  violations_.push_back(what);
+  return Status(StatusCode::kInvalidArgument, what);
+}
+
+// Work up to `number` is done, and with it everything it had to wait for.
+void FakeDriver::Finish(void* handle, int64_t number) {
+  Stream& stream = streams_[handle];
+  if (number <= stream.finished) return;
+  stream.finished = number;
+  const auto done = [&](const Work& work) { return work.number <= number; };
+  stream.work.erase(std::remove_if(stream.work.begin(), stream.work.end(), done), stream.work.end());
+  const std::vector<Wait> waits = stream.waits;
+  for (const Wait& wait : waits) {
+    if (wait.number <= number) Finish(wait.stream, wait.until);
+  }
+}
+
+bool FakeDriver::InUse(Address address, Bytes size) const {
+  for (const auto& [handle, stream] : streams_) {
+    for (const Work& work : stream.work) {
+      if (Overlap(work.address, work.size, address, size)) return true;
+    }
+  }
+  return false;
+}
+
+bool FakeDriver::Reserved(Address address, Bytes size) const {
+  auto found = reservations_.upper_bound(address);
+  if (found == reservations_.begin()) return false;
+  --found;
+  return address + size <= found->first + found->second;
+}
+
+bool FakeDriver::AnyMapped(Address address, Bytes size) const {
+  const auto above = mappings_.lower_bound(address);
+  if (above != mappings_.end() && above->first < address + size) return true;
+  if (above == mappings_.begin()) return false;
+  const auto below = std::prev(above);
+  return address < below->first + below->second.size;
+}
+
+std::vector<FakeDriver::Mappings::iterator> FakeDriver::Tiles(Address address, Bytes size) {
+  std::vector<Mappings::iterator> tiles;
+  Address at = address;
+  while (at < address + size) {
+    const auto tile = mappings_.find(at);
+    if (tile == mappings_.end()) return {};
+    tiles.push_back(tile);
+    at = at + tile->second.size;
+  }
+  return at == address + size ? tiles : std::vector<Mappings::iterator>();
+}
+
+// A block's memory returns to the device when nobody holds it and nothing maps it.
+void FakeDriver::Drop(uint64_t block) {
+  const auto found = blocks_.find(block);
+  if (found->second.released && found->second.mappings == 0) blocks_.erase(found);
+}
+
+Bytes FakeDriver::Used() const {
+  Bytes used(0);
+  for (const auto& [handle, block] : blocks_) used += block.size;
+  return used;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,137 @@
+// A driver for tests: strict about CUDA's rules, scripted about errors, and aware of time.
+//
+// It keeps what a device would keep (blocks, reservations, mappings, streams) and writes down every broken rule, above
+// all an unmap or release under work that has not finished. Any call can be told to fail. Time stands still: a stream's
+// work finishes only when somebody waits for it, or the test says so; that is the worst case for who waits too little.
+#ifndef GMLAKE_DRIVER_FAKE_DRIVER_H_
+#define GMLAKE_DRIVER_FAKE_DRIVER_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cc/driver/driver.h"
+
+namespace gmlake {
+
+// Model: streams count the work queued on them; an event is a place in that count; a wait between streams is an edge.
+// Invariant: violations() is empty as long as the caller keeps the rules. Thread rule: any thread, one lock.
+// Cost: logarithmic in what exists; for tests.
+class FakeDriver final : public Driver {
+ public:
+  explicit FakeDriver(Bytes device_memory) : total_(device_memory) {}
+
+  // Script.
+  // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
+  void FailCalls(int64_t first, int64_t count, StatusCode code);
+  void StopFailing() { FailCalls(0, 0, StatusCode::kOk); }
+  void SetCapturing(StreamHandle stream, bool capturing);
+  // Memory of the device that another process takes.
+  void SetForeignMemory(Bytes bytes);
+  // Queues work on `stream` that touches [address, address + size); all of it must be accessible.
+  void Launch(StreamHandle stream, Address address, Bytes size);
+  // All queued work finishes.
+  void FinishAll();
+
+  // What exists now.
+  int64_t num_calls() const;   // since the start, those that can be made to fail
+  int64_t num_blocks() const;  // handles not yet released
+  int64_t num_mappings() const;
+  int64_t num_reservations() const;
+  int64_t num_events() const;  // recorded and not destroyed
+  Bytes memory_in_use() const;
+  std::vector<std::string> violations() const;
+  // The physical bytes under [address, address + size): pairs of block and offset, one per granule or part of one.
+  struct Extent {
+    uint64_t block;
+    Bytes offset;
+    Bytes size;
+  };
+  std::vector<Extent> Resolve(Address address, Bytes size) const;
+
+  Bytes granularity() const override { return MiB(2); }
+  StatusOr<BlockHandle> Create(Bytes size) override;
+  Status Release(BlockHandle block) override;
+  StatusOr<Address> Reserve(Bytes size) override;
+  Status FreeAddress(Address address, Bytes size) override;
+  Status Map(Address address, Bytes size, BlockHandle block) override;
+  Status SetAccess(Address address, Bytes size) override;
+  Status Unmap(Address address, Bytes size) override;
+  StatusOr<EventHandle> RecordEvent(StreamHandle stream) override;
+  StatusOr<bool> IsComplete(EventHandle event) override;
+  Status WaitOnHost(EventHandle event) override;
+  Status WaitOnStream(StreamHandle stream, EventHandle event) override;
+  void DestroyEvent(EventHandle event) override;
+  StatusOr<bool> IsCapturing(StreamHandle stream) override;
+  StatusOr<DeviceMemory> QueryMemory() override;
+
+ private:
+  struct Block {
+    Bytes size;
+    int mappings = 0;
+    bool released = false;
+  };
+  struct Mapping {
+    Bytes size;
+    uint64_t block;
+    bool accessible = false;
+  };
+  struct Work {
+    int64_t number;
+    Address address;
+    Bytes size;
+  };
+  struct Wait {
+    int64_t number;  // work after this number of the waiting stream comes after ...
+    void* stream;    // ... this stream's
+    int64_t until;   // work up to here
+  };
+  struct Stream {
+    int64_t queued = 0;
+    int64_t finished = 0;
+    bool capturing = false;
+    std::vector<Work> work;
+    std::vector<Wait> waits;
+  };
+  struct Point {
+    void* stream;
+    int64_t number;
+  };
+  using Mappings = std::map<Address, Mapping>;
+
+  // Counts the call; an error if the script says so.
+  Status Enter(const char* name);
+  Status Violate(const std::string& what);
+  void Finish(void* stream, int64_t number);
+  bool InUse(Address address, Bytes size) const;
+  bool Reserved(Address address, Bytes size) const;
+  bool AnyMapped(Address address, Bytes size) const;
+  // The mappings that tile [address, address + size) exactly; empty if they do not.
+  std::vector<Mappings::iterator> Tiles(Address address, Bytes size);
+  void Drop(uint64_t block);
+  Bytes Used() const;
+
+  mutable std::mutex mutex_;
+  const Bytes total_;
+  Bytes foreign_;
+  int64_t calls_ = 0;
+  int64_t fail_first_ = 0;
+  int64_t fail_end_ = 0;
+  StatusCode fail_code_ = StatusCode::kOk;
+  uint64_t next_block_ = 1;
+  uint64_t next_event_ = 1;
+  Address next_address_{uint64_t{1} << 40};
+  std::map<uint64_t, Block> blocks_;
+  std::map<Address, Bytes> reservations_;
+  Mappings mappings_;
+  std::map<void*, Stream> streams_;
+  std::map<void*, Point> events_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_DRIVER_FAKE_DRIVER_H_

@@ -1,0 +1,80 @@
+#include "cc/driver/fake_driver.h"
+
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+const StreamHandle kStream{reinterpret_cast<void*>(1)};
+const StreamHandle kOther{reinterpret_cast<void*>(2)};
+
+class FakeDriverTest : public testing::Test {
+ protected:
+  Address MapOne(Bytes size) {
+    block_ = *driver_.Create(size);
+    const Address address = *driver_.Reserve(size);
+    EXPECT_TRUE(driver_.Map(address, size, block_).ok());
+    EXPECT_TRUE(driver_.SetAccess(address, size).ok());
+    return address;
+  }
+
+  FakeDriver driver_{MiB(64)};
+  BlockHandle block_;
+};
+
+TEST_F(FakeDriverTest, MemoryReturnsWhenReleasedAndUnmapped) {
+  const Address address = MapOne(MiB(4));
+  EXPECT_TRUE(driver_.Release(block_).ok());
+  EXPECT_EQ(driver_.memory_in_use(), MiB(4));
+  EXPECT_TRUE(driver_.Unmap(address, MiB(4)).ok());
+  EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
+  EXPECT_TRUE(driver_.violations().empty());
+}
+
+TEST_F(FakeDriverTest, RefusesAPartOfABlock) {
+  MapOne(MiB(4));
+  const Address address = *driver_.Reserve(MiB(4));
+  EXPECT_FALSE(driver_.Map(address, MiB(2), block_).ok());
+  EXPECT_EQ(driver_.violations().size(), 1u);
+}
+
+TEST_F(FakeDriverTest, RefusesToUnmapAPart) {
+  const Address address = MapOne(MiB(4));
+  EXPECT_FALSE(driver_.Unmap(address, MiB(2)).ok());
+}
+
+TEST_F(FakeDriverTest, SeesAnUnmapUnderQueuedWork) {
+  const Address address = MapOne(MiB(4));
+  driver_.Launch(kStream, address, MiB(4));
+  EXPECT_FALSE(driver_.Unmap(address, MiB(4)).ok());
+  driver_.FinishAll();
+  EXPECT_TRUE(driver_.Unmap(address, MiB(4)).ok());
+}
+
+TEST_F(FakeDriverTest, AWaitBetweenStreamsCarriesCompletion) {
+  const Address address = MapOne(MiB(4));
+  driver_.Launch(kOther, address, MiB(4));
+  const EventHandle other = *driver_.RecordEvent(kOther);
+  EXPECT_TRUE(driver_.WaitOnStream(kStream, other).ok());
+  const EventHandle event = *driver_.RecordEvent(kStream);
+  EXPECT_FALSE(*driver_.IsComplete(event));
+  EXPECT_TRUE(driver_.WaitOnHost(event).ok());
+  EXPECT_TRUE(*driver_.IsComplete(other));
+  EXPECT_TRUE(driver_.Unmap(address, MiB(4)).ok());
+}
+
+TEST_F(FakeDriverTest, FailsTheCallsItWasToldTo) {
+  driver_.FailCalls(1, 1, StatusCode::kDriverError);
+  EXPECT_TRUE(driver_.Reserve(MiB(2)).ok());
+  EXPECT_EQ(driver_.Reserve(MiB(2)).status().code(), StatusCode::kDriverError);
+  EXPECT_TRUE(driver_.Reserve(MiB(2)).ok());
+}
+
+TEST_F(FakeDriverTest, OtherProcessesTakeMemory) {
+  driver_.SetForeignMemory(MiB(62));
+  EXPECT_EQ(driver_.Create(MiB(4)).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_TRUE(driver_.Create(MiB(2)).ok());
+}
+
+}  // namespace
+}  // namespace gmlake
