@@ -89,22 +89,30 @@ def format_comparison(columns: Mapping[str, Stats], rows: Sequence[tuple[str, st
     return "\n".join(lines)
 
 
+def _jax_device(device: Any) -> Any:
+    import jax
+
+    return jax.local_devices()[device or 0] if device is None or isinstance(device, int) else device
+
+
+def current_stats(device: Any = None) -> Stats | None:
+    """The statistics of a device under whichever allocator serves it; None where that one keeps none."""
+    from gmlake_jax import activation
+    from gmlake_jax.stats import memory_stats
+
+    if activation.is_active():
+        return memory_stats(device)
+    stats: Stats | None = _jax_device(device).memory_stats()
+    return stats
+
+
 def memory_summary(device: Any = None) -> str:
     """The state of a device's memory as text. Where the allocator is not active: JAX's own numbers, and why."""
     from gmlake_jax import activation
-    from gmlake_jax.stats import device_index, memory_stats
 
-    if activation.is_active():
-        return format_summary(memory_stats(device), f"gmlake_jax, device {device_index(device)}")
-    return _summary_of_jax(device, activation.state())
-
-
-def _summary_of_jax(device: Any, reason: str) -> str:
-    import jax
-
-    if device is None or isinstance(device, int):
-        device = jax.local_devices()[device or 0]
-    stats = device.memory_stats()
-    if stats is None:
-        return f"{device} keeps no memory statistics. gmlake_jax is not active: {reason}"
-    return format_summary(stats, f"JAX's own allocator, {device}. gmlake_jax is not active: {reason}")
+    device = _jax_device(device)
+    owner = f"gmlake_jax, {device}"
+    if not activation.is_active():
+        owner = f"JAX's own allocator, {device}. gmlake_jax is not active: {activation.state()}"
+    stats = current_stats(device)
+    return format_summary(stats, owner) if stats is not None else f"{owner}. It keeps no statistics."
