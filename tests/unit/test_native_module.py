@@ -9,26 +9,42 @@ from gmlake_jax import library
 
 _gmlake = pytest.importorskip("gmlake_jax._gmlake")
 
-
-def stub():
-    tree = ast.parse(Path(library.__file__).with_name("_gmlake.pyi").read_text())
-    return next(node for node in tree.body if isinstance(node, ast.ClassDef))
+STUB = ast.parse(Path(library.__file__).with_name("_gmlake.pyi").read_text()).body
+CLASSES = [node for node in STUB if isinstance(node, ast.ClassDef)]
+FUNCTIONS = [(_gmlake, node) for node in STUB if isinstance(node, ast.FunctionDef)]
+METHODS = [(getattr(_gmlake, each.name), node) for each in CLASSES for node in each.body if hasattr(node, "args")]
 
 
 def public(names):
     return {name for name in names if not name.startswith("_")}
 
 
-def test_the_stub_has_the_methods_of_the_module():
-    in_stub = {node.name for node in stub().body if isinstance(node, ast.FunctionDef)}
-    assert public(in_stub) == public(vars(_gmlake.Library))
+def members(node):
+    """Names that a class of the stub declares: methods, properties and plain attributes."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign):
+            yield each.target.id
+        elif isinstance(each, ast.FunctionDef):
+            yield each.name
 
 
-def test_the_stub_has_the_arguments_of_the_module():
-    for method in stub().body:
-        arguments = [arg.arg for arg in method.args.args + method.args.kwonlyargs if arg.arg != "self"]
-        text = getattr(_gmlake.Library, method.name).__doc__ or ""
-        assert method.name == "__init__" or all(f"{name}:" in text for name in arguments), method.name
+@pytest.mark.parametrize("node", CLASSES, ids=lambda node: node.name)
+def test_a_class_of_the_stub_has_the_members_of_the_module(node):
+    assert public(members(node)) == public(vars(getattr(_gmlake, node.name)))
+
+
+def test_the_stub_has_the_names_of_the_module():
+    in_stub = {node.name for node in STUB if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    assert in_stub == public(vars(_gmlake))
+
+
+@pytest.mark.parametrize(("owner", "node"), FUNCTIONS + METHODS, ids=lambda value: getattr(value, "name", ""))
+def test_a_function_of_the_stub_has_the_arguments_of_the_module(owner, node):
+    if node.name == "__init__" or node.decorator_list:
+        return  # nanobind documents neither constructors nor properties
+    signature = getattr(owner, node.name).__doc__.splitlines()[0]
+    for argument in node.args.args + node.args.kwonlyargs:
+        assert argument.arg == "self" or f"{argument.arg}:" in signature
 
 
 def test_a_missing_library_is_a_runtime_error_that_names_it():
