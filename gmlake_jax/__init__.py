@@ -6,9 +6,8 @@ loads nothing of JAX and nothing native: every name is fetched when it is first 
 
 from typing import TYPE_CHECKING, Any
 
-from gmlake_jax._version import __version__
-
 if TYPE_CHECKING:
+    from gmlake_jax._version import __version__
     from gmlake_jax.activation import enable, is_active, state
     from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError
     from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit
@@ -31,6 +30,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "__version__": "_version",
     "enable": "activation",
     "is_active": "activation",
     "state": "activation",
