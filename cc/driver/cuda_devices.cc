@@ -1,0 +1,60 @@
+#include "cc/driver/cuda_devices.h"
+
+#include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_status.h"
+
+namespace gmlake {
+namespace {
+
+bool Has(const CudaFunctions& cuda, CUdevice_attribute attribute, CUdevice device) {
+  int value = 0;
+  return cuda.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS && value != 0;
+}
+
+void* DefaultPool(const CudaFunctions& cuda, CUdevice device) {
+  CUmemoryPool pool = nullptr;
+  if (cuda.cuDeviceGetDefaultMemPool(&pool, device) != CUDA_SUCCESS) return nullptr;
+  return pool;
+}
+
+StatusOr<CudaDevice> Describe(const CudaFunctions& cuda, int ordinal) {
+  CUdevice device = 0;
+  const Status got = ToStatus(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+  if (!got.ok()) return got;
+  char name[128] = "unknown device";
+  cuda.cuDeviceGetName(name, sizeof(name), device);
+  size_t total = 0;
+  const Status sized = ToStatus(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
+  if (!sized.ok()) return sized;
+  CudaDevice result;
+  result.ordinal = ordinal;
+  result.name = name;
+  result.total = Bytes(static_cast<int64_t>(total));
+  result.default_pool = DefaultPool(cuda, device);
+  result.has_virtual_memory =
+      Has(cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
+  return result;
+}
+
+}  // namespace
+
+StatusOr<std::vector<CudaDevice>> ListCudaDevices(const CudaFunctions& cuda) {
+  int count = 0;
+  const Status counted = ToStatus(cuda, cuda.cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (!counted.ok()) return counted;
+  std::vector<CudaDevice> devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    StatusOr<CudaDevice> device = Describe(cuda, ordinal);
+    if (!device.ok()) return device.status();
+    devices.push_back(*device);
+  }
+  return devices;
+}
+
+std::string CudaDriverVersion(const CudaFunctions& cuda) {
+  int version = 0;
+  if (cuda.cuDriverGetVersion(&version) != CUDA_SUCCESS) return "unknown";
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace gmlake

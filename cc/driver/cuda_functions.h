@@ -1,0 +1,64 @@
+// The entry points of libcuda.so.1 that this project calls, resolved once into one table.
+//
+// Loaded with dlopen, so that the library can be built, loaded and tested on machines without a GPU, and so that a test
+// can name another driver. Besides cc/driver/cuda_*, no file of the project includes cuda.h.
+#ifndef GMLAKE_DRIVER_CUDA_FUNCTIONS_H_
+#define GMLAKE_DRIVER_CUDA_FUNCTIONS_H_
+
+#include <cuda.h>
+
+#include <string>
+
+#include "cc/base/status.h"
+
+// cuda.h renames some of these to their versioned symbol; the list is expanded after that, so table and symbol agree.
+#define GMLAKE_CUDA_FUNCTIONS(X)         \
+  X(cuInit)                              \
+  X(cuDriverGetVersion)                  \
+  X(cuGetErrorName)                      \
+  X(cuDeviceGetCount)                    \
+  X(cuDeviceGet)                         \
+  X(cuDeviceGetName)                     \
+  X(cuDeviceGetAttribute)                \
+  X(cuDeviceTotalMem)                    \
+  X(cuDeviceCanAccessPeer)               \
+  X(cuDeviceGetDefaultMemPool)           \
+  X(cuDevicePrimaryCtxRetain)            \
+  X(cuDevicePrimaryCtxRelease)           \
+  X(cuCtxGetCurrent)                     \
+  X(cuCtxSetCurrent)                     \
+  X(cuMemGetInfo)                        \
+  X(cuMemGetAllocationGranularity)       \
+  X(cuMemCreate)                         \
+  X(cuMemRelease)                        \
+  X(cuMemAddressReserve)                 \
+  X(cuMemAddressFree)                    \
+  X(cuMemMap)                            \
+  X(cuMemUnmap)                          \
+  X(cuMemSetAccess)                      \
+  X(cuMemsetD8)                          \
+  X(cuMemcpyDtoH)                        \
+  X(cuEventCreate)                       \
+  X(cuEventDestroy)                      \
+  X(cuEventRecord)                       \
+  X(cuEventQuery)                        \
+  X(cuEventSynchronize)                  \
+  X(cuStreamWaitEvent)                   \
+  X(cuStreamIsCapturing)                 \
+  X(cuThreadExchangeStreamCaptureMode)
+
+namespace gmlake {
+
+struct CudaFunctions {
+#define GMLAKE_DECLARE(name) decltype(&::name) name = nullptr;
+  GMLAKE_CUDA_FUNCTIONS(GMLAKE_DECLARE)
+#undef GMLAKE_DECLARE
+};
+
+// Opens the driver (an empty path means libcuda.so.1 of the system), resolves every entry point and calls cuInit. The
+// driver stays loaded for the life of the process: it cannot be unloaded safely.
+StatusOr<CudaFunctions> LoadCuda(const std::string& path);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_DRIVER_CUDA_FUNCTIONS_H_
