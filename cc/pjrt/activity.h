@@ -1,0 +1,25 @@
+// What we are doing in this process, in one line that is always true: shown by `gmlake_jax.state()` and `gmlake doctor`.
+#ifndef GMLAKE_PJRT_ACTIVITY_H_
+#define GMLAKE_PJRT_ACTIVITY_H_
+
+#include <mutex>
+#include <string>
+
+namespace gmlake {
+
+// Threads: any.
+class Activity {
+ public:
+  void Set(std::string line);
+  // Sets the line and also tells the user, once: JAX runs on without us, and that must not pass unnoticed.
+  void StepAside(const std::string& reason);
+  std::string line() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string line_ = "libgmlake_pjrt.so is loaded and not installed";  // guarded by mutex_
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_ACTIVITY_H_

@@ -1,0 +1,38 @@
+// The options with which a PJRT client is created, as a list that we may change: the caller's own list stays as it is.
+#ifndef GMLAKE_PJRT_CLIENT_OPTIONS_H_
+#define GMLAKE_PJRT_CLIENT_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Model: a copy of the list whose strings and arrays still belong to the caller, or are literals. Lives for one call.
+class ClientOptions {
+ public:
+  ClientOptions(const PJRT_NamedValue* options, size_t count) : values_(options, options + count) {}
+
+  // The allocator that the host asked for by name; empty where it left that to XLA.
+  std::string RequestedAllocator() const;
+  // The ordinals that the host restricted the client to; empty means all.
+  std::vector<int> VisibleDevices() const;
+
+  // `value` must be a literal.
+  void SetString(const char* name, const char* value);
+  void SetBool(const char* name, bool value);
+
+  const PJRT_NamedValue* data() const { return values_.data(); }
+  size_t size() const { return values_.size(); }
+
+ private:
+  const PJRT_NamedValue* Find(const std::string& name) const;
+  PJRT_NamedValue* FindOrAdd(const char* name);
+
+  std::vector<PJRT_NamedValue> values_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_CLIENT_OPTIONS_H_

@@ -1,0 +1,98 @@
+#include "cc/pjrt/driver_hook.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "cc/driver/cuda_result.h"
+#include "cc/pjrt/fork_guard.h"
+
+namespace gmlake {
+namespace {
+
+// The driver's types as its C calling convention sees them: CUdeviceptr, CUmemoryPool, CUstream.
+using DevicePointer = unsigned long long;
+using AllocateFunction = CudaResult (*)(DevicePointer* pointer, size_t size, void* pool, void* stream);
+using FreeFunction = CudaResult (*)(DevicePointer pointer, void* stream);
+
+std::atomic<DeviceRegistry*> served{nullptr};
+std::atomic<AllocateFunction> driver_allocate{nullptr};
+std::atomic<FreeFunction> driver_free{nullptr};
+
+CudaResult RefuseInChild() {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) {
+    std::fputs("gmlake_jax: this process was forked from one that uses the GPU and cannot use it too; "
+               "start it with the \"spawn\" method instead\n", stderr);
+  }
+  return ToCudaResult(StatusCode::kFailedPrecondition);
+}
+
+CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, void* stream) {
+  ServedDevice* device = served.load(std::memory_order_acquire)->ForPool(pool);
+  if (device == nullptr) return driver_allocate.load()(pointer, size, pool, stream);
+  if (InForkedChild()) return RefuseInChild();
+  const StatusOr<void*> lease =
+      device->allocator().AllocateOnStream(TslAllocator::kCoreAlignment, size, StreamHandle{stream});
+  if (!lease.ok()) return ToCudaResult(lease.status().code());
+  *pointer = reinterpret_cast<DevicePointer>(*lease);
+  return ToCudaResult(StatusCode::kOk);
+}
+
+CudaResult Free(DevicePointer address, void* stream) {
+  if (InForkedChild()) return RefuseInChild();
+  void* pointer = reinterpret_cast<void*>(address);
+  if (served.load(std::memory_order_acquire)->Free(pointer, StreamHandle{stream})) {
+    return ToCudaResult(StatusCode::kOk);
+  }
+  return driver_free.load()(address, stream);
+}
+
+// Keeps the driver's function for what is not ours and gives out ours; null stays null.
+template <typename Function>
+void* Redirect(void* drivers, std::atomic<Function>* kept, Function ours) {
+  if (drivers == nullptr) return nullptr;
+  kept->store(reinterpret_cast<Function>(drivers));
+  return reinterpret_cast<void*>(ours);
+}
+
+// Stands in for dlsym. Names that are not ours must reach the real one as a tail call, that is with the plugin's return
+// address: dlsym reads from it which library asks, which decides what RTLD_NEXT and RTLD_DEFAULT mean.
+void* LookUp(void* library, const char* name) {
+  if (__builtin_expect(std::strncmp(name, "cuMem", 5) == 0, 0)) {
+    if (std::strcmp(name, "cuMemAllocFromPoolAsync") == 0) {
+      return Redirect(dlsym(library, name), &driver_allocate, &AllocateFromPool);
+    }
+    if (std::strcmp(name, "cuMemFreeAsync") == 0) {
+      return Redirect(dlsym(library, name), &driver_free, &Free);
+    }
+  }
+  return dlsym(library, name);
+}
+
+}  // namespace
+
+StatusOr<HookPoint> FindHookPoint(void* library) {
+  const StatusOr<ElfImage> image = ImageOf(library);
+  if (!image.ok()) return image.status();
+  HookPoint point{*image, FindGotSlots(*image, "dlsym")};
+  if (!point.slots.empty()) return point;
+  return Status(StatusCode::kNotSupported,
+                "the CUDA plugin does not look up driver functions through dlsym, so there is nothing to hook; "
+                "this jaxlib is not supported");
+}
+
+Status InstallDriverHook(const HookPoint& point, DeviceRegistry* registry) {
+  served.store(registry, std::memory_order_release);
+  return PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&dlsym),
+                       reinterpret_cast<void*>(&LookUp));
+}
+
+void RemoveDriverHook(const HookPoint& point) {
+  PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&LookUp), reinterpret_cast<void*>(&dlsym))
+      .IgnoreError();
+}
+
+}  // namespace gmlake

@@ -1,0 +1,48 @@
+// GetPjrtApi: any PJRT host can load this library as its CUDA plugin. It gets the stock plugin's table, with us installed
+// in it where that is possible, and untouched with one line on stderr where it is not.
+#include <cstdio>
+#include <string>
+
+#include "cc/pjrt/installation.h"
+#include "cc/pjrt/options.h"
+#include "cc/pjrt/stock_plugin.h"
+
+namespace {
+
+using gmlake::Status;
+using gmlake::StatusOr;
+
+StatusOr<std::string> FindStockPlugin() {
+  std::string path = gmlake::StockPluginFromEnvironment();
+  if (path.empty()) path = gmlake::StockPluginBesideUs();
+  if (!path.empty()) return path;
+  return Status(gmlake::StatusCode::kNotSupported,
+                "no xla_cuda_plugin.so beside libgmlake_pjrt.so; name it in GMLAKE_STOCK_PLUGIN");
+}
+
+Status InstallFromEnvironment(const std::string& path) {
+  const StatusOr<gmlake::Options> options = gmlake::OptionsFromEnvironment();
+  if (!options.ok()) return options.status();
+  return gmlake::Installation::Instance().Install(path, *options);
+}
+
+const PJRT_Api* StockTable(const std::string& path) {
+  const StatusOr<gmlake::StockPlugin> plugin = gmlake::OpenStockPlugin(path);
+  return plugin.ok() ? plugin->api : nullptr;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
+  gmlake::Installation& installation = gmlake::Installation::Instance();
+  if (installation.is_installed()) return installation.table();
+  const StatusOr<std::string> path = FindStockPlugin();
+  if (!path.ok()) {
+    std::fprintf(stderr, "gmlake_jax: %s\n", path.status().message().c_str());
+    return nullptr;
+  }
+  const Status installed = InstallFromEnvironment(*path);
+  if (installed.ok()) return installation.table();
+  installation.activity().StepAside(installed.message());
+  return StockTable(*path);
+}

@@ -1,0 +1,31 @@
+// One page made writable for a moment. A library's GOT may lie in memory that the dynamic linker made read-only after
+// relocation (RELRO); it is read-only again when we are done.
+#ifndef GMLAKE_PJRT_PAGE_PROTECTION_H_
+#define GMLAKE_PJRT_PAGE_PROTECTION_H_
+
+#include "cc/base/status.h"
+
+namespace gmlake {
+
+// The protection (PROT_READ | ...) of the page around `address`, as the kernel reports it; -1 if nothing is mapped there.
+int ProtectionOf(const void* address);
+
+// Model: while this lives, the page around one address can be written; afterwards it has its former protection. A page
+// that was writable is left alone. Cost: reads /proc/self/maps, so not for hot paths.
+class WritablePage {
+ public:
+  static StatusOr<WritablePage> Open(void* address);
+  WritablePage(WritablePage&& other) noexcept;
+  WritablePage& operator=(WritablePage&&) = delete;
+  ~WritablePage();
+
+ private:
+  WritablePage(void* page, int former) : page_(page), former_(former) {}
+
+  void* page_;  // null: nothing to restore
+  int former_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_PAGE_PROTECTION_H_

@@ -1,0 +1,86 @@
+#include "cc/pjrt/plugin_client.h"
+
+namespace gmlake {
+namespace {
+
+Status Await(const PJRT_Api& api, PJRT_Event* event) {
+  PJRT_Event_Await_Args wait = {};
+  wait.struct_size = PJRT_Event_Await_Args_STRUCT_SIZE;
+  wait.event = event;
+  Status waited = TakeError(api, api.PJRT_Event_Await(&wait));
+  PJRT_Event_Destroy_Args destroy = {};
+  destroy.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
+  destroy.event = event;
+  const Status destroyed = TakeError(api, api.PJRT_Event_Destroy(&destroy));
+  return waited.ok() ? destroyed : waited;
+}
+
+Status AwaitReady(const PJRT_Api& api, PJRT_Buffer* buffer) {
+  PJRT_Buffer_ReadyEvent_Args ready = {};
+  ready.struct_size = PJRT_Buffer_ReadyEvent_Args_STRUCT_SIZE;
+  ready.buffer = buffer;
+  const Status asked = TakeError(api, api.PJRT_Buffer_ReadyEvent(&ready));
+  return asked.ok() ? Await(api, ready.event) : asked;
+}
+
+Status Destroy(const PJRT_Api& api, PJRT_Buffer* buffer) {
+  PJRT_Buffer_Destroy_Args destroy = {};
+  destroy.struct_size = PJRT_Buffer_Destroy_Args_STRUCT_SIZE;
+  destroy.buffer = buffer;
+  return TakeError(api, api.PJRT_Buffer_Destroy(&destroy));
+}
+
+}  // namespace
+
+Status TakeError(const PJRT_Api& api, PJRT_Error* error) {
+  if (error == nullptr) return OkStatus();
+  PJRT_Error_Message_Args message = {};
+  message.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+  message.error = error;
+  api.PJRT_Error_Message(&message);
+  const std::string text(message.message, message.message_size);
+  PJRT_Error_Destroy_Args destroy = {};
+  destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
+  destroy.error = error;
+  api.PJRT_Error_Destroy(&destroy);
+  return Status(StatusCode::kDriverError, text);
+}
+
+StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT_Client* client) {
+  PJRT_Client_AddressableDevices_Args args = {};
+  args.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
+  args.client = client;
+  const Status asked = TakeError(api, api.PJRT_Client_AddressableDevices(&args));
+  if (!asked.ok()) return asked;
+  return std::vector<PJRT_Device*>(args.addressable_devices,
+                                   args.addressable_devices + args.num_addressable_devices);
+}
+
+int OrdinalOf(const PJRT_Api& api, PJRT_Device* device) {
+  PJRT_Device_LocalHardwareId_Args args = {};
+  args.struct_size = PJRT_Device_LocalHardwareId_Args_STRUCT_SIZE;
+  args.device = device;
+  args.local_hardware_id = -1;
+  const Status asked = TakeError(api, api.PJRT_Device_LocalHardwareId(&args));
+  return asked.ok() ? args.local_hardware_id : -1;
+}
+
+Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device) {
+  const int32_t word = 0;
+  PJRT_Client_BufferFromHostBuffer_Args args = {};
+  args.struct_size = PJRT_Client_BufferFromHostBuffer_Args_STRUCT_SIZE;
+  args.client = client;
+  args.data = &word;
+  args.type = PJRT_Buffer_Type_S32;
+  args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args.device = device;
+  const Status made = TakeError(api, api.PJRT_Client_BufferFromHostBuffer(&args));
+  if (!made.ok()) return made;
+  const Status sent = Await(api, args.done_with_host_buffer);
+  const Status ready = AwaitReady(api, args.buffer);
+  const Status destroyed = Destroy(api, args.buffer);
+  if (!sent.ok()) return sent;
+  return ready.ok() ? destroyed : ready;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,27 @@
+// The few questions that we ask the stock plugin through its own table: its devices, their numbers, one small buffer.
+#ifndef GMLAKE_PJRT_PLUGIN_CLIENT_H_
+#define GMLAKE_PJRT_PLUGIN_CLIENT_H_
+
+#include <string>
+#include <vector>
+
+#include "cc/base/status.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Takes the error's text and destroys it; null is success.
+Status TakeError(const PJRT_Api& api, PJRT_Error* error);
+
+// The devices of this process.
+StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT_Client* client);
+
+// The CUDA ordinal of a device, or -1.
+int OrdinalOf(const PJRT_Api& api, PJRT_Device* device);
+
+// Puts four bytes on the device's default memory, waits for them, and frees them again.
+Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_PLUGIN_CLIENT_H_

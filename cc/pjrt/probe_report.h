@@ -1,0 +1,19 @@
+// `gmlake doctor`'s question: can every device of this process be served? Asked of the driver alone, without JAX.
+#ifndef GMLAKE_PJRT_PROBE_REPORT_H_
+#define GMLAKE_PJRT_PROBE_REPORT_H_
+
+#include <string>
+
+namespace gmlake {
+
+struct ProbeReport {
+  bool all_served = false;
+  std::string text;  // one line about the driver, one for each device
+};
+
+// Tries two granules on each device. Makes each device's context for a moment.
+ProbeReport ProbeDevices(const std::string& driver_path);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_PROBE_REPORT_H_

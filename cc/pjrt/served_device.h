@@ -1,0 +1,54 @@
+// One device with everything of ours that serves it: driver, core, tsl::Allocator.
+#ifndef GMLAKE_PJRT_SERVED_DEVICE_H_
+#define GMLAKE_PJRT_SERVED_DEVICE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "cc/base/status.h"
+#include "cc/core/allocator.h"
+#include "cc/driver/cuda_devices.h"
+#include "cc/driver/driver.h"
+#include "cc/pjrt/options.h"
+#include "cc/tsl/tsl_allocator.h"
+
+namespace gmlake {
+
+// Model: the layers of one device, made together and kept for the life of the process: XLA's streams and buffers may
+// refer to its memory until the very end. Threads: any; nothing changes after Open but the mark of the verification.
+class ServedDevice {
+ public:
+  // Opens the device, tries its memory once for real and, if asked for, takes all of the limit at once.
+  static StatusOr<std::unique_ptr<ServedDevice>> Open(const CudaFunctions& cuda, const CudaDevice& device,
+                                                      const Options& options);
+
+  int ordinal() const { return device_.ordinal; }
+  void* default_pool() const { return device_.default_pool; }
+  Allocator& core() { return core_; }
+  TslAllocator& allocator() { return allocator_; }
+
+  // "device 0: NVIDIA H200, limit 132.9 GiB of 139.8 GiB, blocks: file descriptor, RDMA".
+  std::string Describe() const;
+
+  // Set once a request of XLA has been seen to arrive here.
+  void MarkVerified() { verified_.store(true); }
+  bool is_verified() const { return verified_.load(); }
+
+ private:
+  ServedDevice(const CudaDevice& device, std::unique_ptr<Driver> driver, std::string blocks, Bytes limit);
+
+  Status Preallocate();
+
+  const CudaDevice device_;
+  const std::string blocks_;
+  const Bytes limit_;
+  const std::unique_ptr<Driver> driver_;
+  Allocator core_;
+  TslAllocator allocator_;
+  std::atomic<bool> verified_{false};
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_SERVED_DEVICE_H_

@@ -1,0 +1,104 @@
+#include "cc/tsl/tsl_allocator.h"
+
+#include <utility>
+
+namespace gmlake {
+namespace {
+
+Address ToAddress(const void* pointer) { return Address(reinterpret_cast<uint64_t>(pointer)); }
+void* ToPointer(Address address) { return reinterpret_cast<void*>(address.value()); }
+
+Address AlignUp(Address address, size_t alignment) {
+  return Address((address.value() + alignment - 1) & ~(static_cast<uint64_t>(alignment) - 1));
+}
+
+}  // namespace
+
+TslAllocator::TslAllocator(gmlake::Allocator* allocator, std::string name)
+    : allocator_(allocator), name_(std::move(name)) {}
+
+StatusOr<void*> TslAllocator::AllocateOnStream(size_t alignment, size_t num_bytes, StreamHandle stream) {
+  const Bytes size(static_cast<int64_t>(num_bytes));
+  if (size.count() <= 0) return Status(StatusCode::kInvalidArgument, "an allocation of 0 bytes");
+  if (alignment > kCoreAlignment) return AllocateShifted(alignment, size, stream);
+  const StatusOr<Address> address = allocator_->Allocate(size, stream);
+  if (!address.ok()) return address.status();
+  return ToPointer(*address);
+}
+
+// The core's alignment does not suffice: ask for so much more that an aligned address lies inside.
+StatusOr<void*> TslAllocator::AllocateShifted(size_t alignment, Bytes size, StreamHandle stream) {
+  const Bytes padding(static_cast<int64_t>(alignment - kCoreAlignment));
+  const StatusOr<Address> lease = allocator_->Allocate(size + padding, stream);
+  if (!lease.ok()) return lease.status();
+  const Address aligned = AlignUp(*lease, alignment);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  shifted_[aligned.value()] = Shifted{*lease, size};
+  num_shifted_.fetch_add(1, std::memory_order_release);
+  return ToPointer(aligned);
+}
+
+std::optional<TslAllocator::Shifted> TslAllocator::FindShifted(Address address) const {
+  if (num_shifted_.load(std::memory_order_acquire) == 0) return std::nullopt;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = shifted_.find(address.value());
+  if (found == shifted_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<Address> TslAllocator::ForgetShifted(Address address) {
+  if (num_shifted_.load(std::memory_order_acquire) == 0) return std::nullopt;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = shifted_.find(address.value());
+  if (found == shifted_.end()) return std::nullopt;
+  const Address lease = found->second.lease;
+  shifted_.erase(found);
+  num_shifted_.fetch_sub(1, std::memory_order_release);
+  return lease;
+}
+
+bool TslAllocator::FreeOnStream(void* pointer, StreamHandle stream) {
+  const Address address = ToAddress(pointer);
+  return allocator_->Free(ForgetShifted(address).value_or(address), stream);
+}
+
+void* TslAllocator::AllocateRaw(size_t alignment, size_t num_bytes) {
+  StatusOr<void*> pointer = AllocateOnStream(alignment, num_bytes, StreamHandle{stream_.load()});
+  return pointer.ok() ? *pointer : nullptr;
+}
+
+void TslAllocator::DeallocateRaw(void* pointer) { FreeOnStream(pointer, StreamHandle{stream_.load()}); }
+
+size_t TslAllocator::RequestedSize(const void* pointer) const {
+  const Address address = ToAddress(pointer);
+  if (const std::optional<Shifted> shifted = FindShifted(address)) {
+    return static_cast<size_t>(shifted->requested.count());
+  }
+  return static_cast<size_t>(allocator_->RequestedSize(address).value_or(Bytes()).count());
+}
+
+std::optional<tsl::AllocatorStats> TslAllocator::GetStats() {
+  const gmlake::AllocatorStats ours = allocator_->Stats();
+  tsl::AllocatorStats stats;
+  stats.num_allocs = ours.num_allocs;
+  stats.bytes_in_use = ours.bytes_in_use.count();
+  stats.peak_bytes_in_use = ours.peak_bytes_in_use.count();
+  stats.largest_alloc_size = ours.largest_alloc_size.count();
+  stats.bytes_limit = ours.bytes_limit.count();
+  stats.bytes_reserved = ours.bytes_reserved.count();
+  stats.peak_bytes_reserved = ours.peak_bytes_reserved.count();
+  stats.bytes_reservable_limit = ours.bytes_limit.count();
+  stats.largest_free_block_bytes = ours.largest_free_block.count();
+  stats.pool_bytes = ours.bytes_reserved.count();
+  stats.peak_pool_bytes = ours.peak_bytes_reserved.count();
+  return stats;
+}
+
+bool TslAllocator::ClearStats() {
+  allocator_->ResetPeaks();
+  return true;
+}
+
+void TslAllocator::SetStreamAndPreallocateMemory(void* stream) { stream_.store(stream); }
+
+}  // namespace gmlake
