@@ -16,6 +16,7 @@ namespace {
 // A device that never says no.
 constexpr Bytes kUnlimited = GiB(1024);
 constexpr double kMinLimitResolution = 0.0005;
+constexpr double kUsualBisectionSteps = 10;
 
 DriverCallStats Difference(const DriverCallStats& a, const DriverCallStats& b) {
   DriverCallStats result;
@@ -43,7 +44,8 @@ class Lab {
   Lab(const Trace& trace, const ReplayOptions& options, std::optional<Bytes> limit, bool verify = false)
       : driver_(limit.value_or(kUnlimited)),
         ownership_(&driver_),
-        policy_(MakePolicy(options.policy, &driver_, limit)),
+        policy_(options.make_policy ? options.make_policy(&driver_, limit)
+                                    : MakePolicy(options.policy, &driver_, limit)),
         session_(trace, policy_.get(), verify ? &ownership_ : nullptr) {}
 
   ModelDriver& driver() { return driver_; }
@@ -66,6 +68,8 @@ class Replayer {
     result_.events = static_cast<int64_t>(trace.events.size());
     result_.peak_live = trace.peak_live;
     result_.limit = limit_;
+    const double replays = 1 + options.repeats + (options.find_min_limit ? kUsualBisectionSteps : 0);
+    events_expected_ = static_cast<double>(trace.events.size()) * options.passes * replays;
   }
 
   StatusOr<ReplayResult> Run() {
@@ -73,13 +77,14 @@ class Replayer {
     if (!status.ok()) return Status(status.code(), trace_.name + ": " + options_.policy + ": " + status.message());
     if (options_.repeats > 0) result_.ns_per_op = MeasureNanosecondsPerOp();
     if (options_.find_min_limit) result_.min_limit = FindMinLimit();
-    Report(1);
+    if (options_.progress) options_.progress(1);
     return std::move(result_);
   }
 
  private:
   Status RunPasses() {
     Lab lab(trace_, options_, limit_, options_.verify);
+    Observe(&lab.session());
     DriverCallStats before;
     for (int pass = 1; pass <= options_.passes; ++pass) {
       Status status = lab.session().RunPass(/*stop_at_failure=*/false);
@@ -88,7 +93,6 @@ class Replayer {
       const DriverCallStats now = lab.driver().calls();
       result_.passes.push_back(Difference(now, before));
       before = now;
-      Report(0.2 * pass / options_.passes);
     }
     result_.total = before;
     result_.failures = lab.session().failures();
@@ -110,8 +114,8 @@ class Replayer {
       Session null_session(trace_, &null, nullptr);
       empty = std::min(empty, TimePerEvent(&null_session));
       Lab lab(trace_, options_, limit_);
+      Observe(&lab.session());
       best = std::min(best, TimePerEvent(&lab.session()));
-      Report(0.2 + 0.4 * (i + 1) / options_.repeats);
     }
     return std::max(0.0, best - empty);
   }
@@ -133,6 +137,7 @@ class Replayer {
 
   bool Serves(Bytes limit) {
     Lab lab(trace_, options_, limit);
+    Observe(&lab.session());
     RunAllPasses(&lab.session(), /*stop_at_failure=*/true);
     return lab.session().failures() == 0;
   }
@@ -156,18 +161,23 @@ class Replayer {
     while (high - low > resolution) {
       const Bytes middle = AlignDown(low + (high - low) / 2, unit);
       (Serves(middle) ? high : low) = middle;
-      Report(0.8);
     }
     return high;
   }
 
-  void Report(double share) {
-    if (options_.progress) options_.progress(share);
+  void Observe(Session* session) {
+    if (!options_.progress) return;
+    session->set_observer([this](size_t num_events) {
+      events_done_ += static_cast<double>(num_events);
+      options_.progress(std::min(0.99, events_done_ / events_expected_));
+    });
   }
 
   const Trace& trace_;
   const ReplayOptions& options_;
   std::optional<Bytes> limit_;
+  double events_expected_ = 1;
+  double events_done_ = 0;
   ReplayResult result_;
 };
 
@@ -175,7 +185,7 @@ class Replayer {
 
 StatusOr<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   const auto& names = PolicyNames();
-  if (std::find(names.begin(), names.end(), options.policy) == names.end()) {
+  if (!options.make_policy && std::find(names.begin(), names.end(), options.policy) == names.end()) {
     return Status(StatusCode::kInvalidArgument, "no policy is called " + options.policy);
   }
   if (options.passes < 1) return Status(StatusCode::kInvalidArgument, "at least one pass is needed");

@@ -8,25 +8,30 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/bench/policy.h"
 #include "cc/bench/trace.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake::bench {
 
+using PolicyFactory = std::function<std::unique_ptr<Policy>(Driver* driver, std::optional<Bytes> limit)>;
+
 struct ReplayOptions {
   std::string policy = "gmlake";
+  PolicyFactory make_policy;   // for a policy that policies.h does not know; `policy` is then only its name
   std::optional<Bytes> limit;  // rounded down to the driver's granularity
   bool find_min_limit = false;
   int passes = 1;              // everything live is freed between passes
   int repeats = 5;             // fresh replays behind ns_per_op; 0 leaves it unmeasured
   bool verify = false;         // check on every event that no physical byte has two owners
-  std::function<void(double)> progress;  // called now and then with the share done, 0 to 1
+  std::function<void(double)> progress;  // called now and then with the share done, 0 to 1; may throw
 };
 
 struct ReplayResult {

@@ -39,20 +39,21 @@ Status Session::RunPass(bool stop_at_failure) {
   size_t begin = 0;
   for (const size_t end : segment_ends_) {
     if (ownership_ == nullptr) {
-      RunSegment(begin, end);
+      RunSegment(begin, end, stop_at_failure);
     } else if (Status status = RunCheckedSegment(begin, end); !status.ok()) {
       return status;
     }
     if (stop_at_failure && failures_ > 0) return OkStatus();
     policy_->Maintain();
+    if (observer_) observer_(end - begin);
     begin = end;
   }
   return OkStatus();
 }
 
-void Session::RunSegment(size_t begin, size_t end) {
+void Session::RunSegment(size_t begin, size_t end, bool stop_at_failure) {
   const Clock::time_point start = Clock::now();
-  for (size_t i = begin; i < end; ++i) {
+  for (size_t i = begin; i < end && !(stop_at_failure && failures_ > 0); ++i) {
     const Event& event = trace_.events[i];
     event.is_free ? Free(event) : Allocate(event);
   }

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "cc/base/bytes.h"
@@ -22,6 +24,9 @@ class Session {
   // `ownership` may be null; both are borrowed.
   Session(const Trace& trace, Policy* policy, Ownership* ownership);
 
+  // Called between segments with the number of events done since the last call.
+  void set_observer(std::function<void(size_t)> observer) { observer_ = std::move(observer); }
+
   // One pass. With `stop_at_failure`, returns at the first request that was not served. A status other than ok is a
   // broken invariant, found by `ownership`.
   Status RunPass(bool stop_at_failure);
@@ -32,7 +37,7 @@ class Session {
   std::chrono::nanoseconds time_in_policy() const { return time_; }
 
  private:
-  void RunSegment(size_t begin, size_t end);
+  void RunSegment(size_t begin, size_t end, bool stop_at_failure);
   Status RunCheckedSegment(size_t begin, size_t end);
   Status CheckedAllocate(const Event& event);
   Status CheckedFree(const Event& event);
@@ -42,6 +47,7 @@ class Session {
   const Trace& trace_;
   Policy* const policy_;
   Ownership* const ownership_;
+  std::function<void(size_t)> observer_;
   std::vector<size_t> segment_ends_;
   std::vector<Address> leases_;     // by slot; null where nothing lives
   std::vector<Bytes> sizes_;        // by slot
