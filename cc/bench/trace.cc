@@ -21,10 +21,11 @@ class Builder {
 
   Status Add(const RawEvent& raw) {
     const size_t index = num_seen_++;
-    if (raw.op != 0 && raw.op != 1) return Fail(index, "operation " + std::to_string(raw.op) + " is neither 0 nor 1");
+    if (raw.op < 0 || raw.op > 2) return Fail(index, "there is no operation " + std::to_string(raw.op));
     if (raw.size < 0) return Fail(index, "negative size " + std::to_string(raw.size));
     if (raw.stream < 0) return Fail(index, "negative stream " + std::to_string(raw.stream));
     now_us_ = std::max(now_us_, raw.time_us);  // clocks of several threads may cross
+    if (raw.op == 2) return OkStatus();
     return raw.op == 0 ? Allocate(index, raw) : Free(index, raw);
   }
 

@@ -32,7 +32,7 @@ struct Trace {
   int64_t duration_us = 0;
 };
 
-// One line of a recording, as files hold it: op 0 allocates, op 1 frees.
+// One line of a recording, as files hold it: op 0 allocates, op 1 frees, op 2 asked for memory in vain.
 struct RawEvent {
   int64_t op;
   int64_t id;
@@ -41,9 +41,9 @@ struct RawEvent {
   int64_t time_us;
 };
 
-// The checked trace, or one line that names the first event which makes no sense: an operation that is neither 0 nor
-// 1, a negative size or stream, an id allocated while it lives, a free of an id never allocated or already freed.
-// A request for nothing (size 0) is left out with its free: no allocator sees it. A free's own size is not used.
+// The checked trace, or one line that names the first event which makes no sense: an operation that is none of the
+// three, a negative size or stream, an id allocated while it lives, a free of an id never allocated or already freed.
+// A request for nothing (size 0) is left out with its free, as is one that got nothing. A free's own size is not used.
 StatusOr<Trace> MakeTrace(std::string name, const std::vector<RawEvent>& raw);
 
 }  // namespace gmlake::bench

@@ -26,8 +26,8 @@ TEST(TraceTest, LetsAnIdBeUsedAgainAfterItsFree) {
   EXPECT_EQ(trace->events[3].size, Bytes(30)) << "a free is of the size that was allocated";
 }
 
-TEST(TraceTest, LeavesOutRequestsForNothing) {
-  const auto trace = MakeTrace("t", {{0, 1, 0, 0, 0}, {0, 2, 8, 0, 0}, {1, 1, 0, 0, 0}});
+TEST(TraceTest, LeavesOutRequestsForNothingAndInVain) {
+  const auto trace = MakeTrace("t", {{0, 1, 0, 0, 0}, {2, 0, 99, 0, 0}, {0, 2, 8, 0, 0}, {1, 1, 0, 0, 0}});
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(trace->events.size(), 1u);
 }
@@ -39,7 +39,7 @@ TEST(TraceTest, NamesTheEventThatMakesNoSense) {
   EXPECT_THAT(ErrorOf({good, {0, 1, 100, 0, 0}}), HasSubstr("event 1: allocates id 1, which is still live"));
   EXPECT_THAT(ErrorOf({good, {0, 2, -5, 0, 0}}), HasSubstr("event 1: negative size -5"));
   EXPECT_THAT(ErrorOf({good, {0, 2, 5, -1, 0}}), HasSubstr("event 1: negative stream"));
-  EXPECT_THAT(ErrorOf({{2, 2, 5, 0, 0}}), HasSubstr("event 0: operation 2"));
+  EXPECT_THAT(ErrorOf({{3, 2, 5, 0, 0}}), HasSubstr("event 0: there is no operation 3"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("no events"));
 }
 

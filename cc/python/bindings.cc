@@ -1,4 +1,4 @@
-// The Python module `_gmlake`: the C door of libgmlake_pjrt.so, and nothing else. Thin on purpose;
+// The Python module `_gmlake`: the C door of libgmlake_pjrt.so, and the replay (replay_bindings.h). Thin on purpose;
 // what the numbers mean and what the options do is said in gmlake_jax/stats.py and
 // gmlake_jax/config.py.
 //
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cc/python/library.h"
+#include "cc/python/replay_bindings.h"
 #include "cc/python/stats_dict.h"
 
 namespace gmlake {
@@ -85,6 +86,7 @@ void DefineLibrary(nb::module_& m) {
 }  // namespace gmlake
 
 NB_MODULE(_gmlake, m) {
-  m.doc() = "The C door of libgmlake_pjrt.so.";
+  m.doc() = "The C door of libgmlake_pjrt.so, and the replay of traces.";
   gmlake::DefineLibrary(m);
+  gmlake::DefineReplay(m);
 }
