@@ -10,6 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("gmlake_jax", "cc", "examples", "tests")
 CPP_LINES, PYTHON_LINES, BRANCHES, FILE_LINES = 40, 30, 8, 500
 
+# A switch counts as one branch, however many cases it lists.
+ANALYZER = lizard.FileAnalyzer(lizard.get_extensions(["modified"]))
+
 SOURCES = sorted(
     path.relative_to(ROOT)
     for folder in FOLDERS
@@ -21,7 +24,7 @@ SOURCES = sorted(
 def excess(name, code):
     """The functions of a source that are over budget, in words."""
     lines = PYTHON_LINES if name.endswith(".py") else CPP_LINES
-    for function in lizard.analyze_file.analyze_source_code(name, code).function_list:
+    for function in ANALYZER.analyze_source_code(name, code).function_list:
         if function.nloc > lines:
             yield f"{function.name}: {function.nloc} lines, {lines} allowed"
         if function.cyclomatic_complexity > BRANCHES:
