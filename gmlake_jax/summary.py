@@ -42,7 +42,7 @@ def _size(stats: Stats, key: str) -> str:
 
 
 def _row(label: str, *cells: str) -> str:
-    return f"  {label:<30}" + "".join(f"{cell:>14}" for cell in cells)
+    return f"  {label:<32}" + "".join(f"{cell:>14}" for cell in cells)
 
 
 def _size_lines(stats: Stats) -> list[str]:
@@ -61,7 +61,7 @@ def _state_lines(stats: Stats) -> list[str]:
 
 def _way_lines(stats: Stats) -> list[str]:
     rows = [
-        _row(f"{way}: {_WAYS[way]}"[:30], f"{entry['count']:,}", format_bytes(entry["bytes"]))
+        _row(f"{way}: {_WAYS[way]}", f"{entry['count']:,}", format_bytes(entry["bytes"]))
         for way, entry in stats["ways"].items()
     ]
     return [_row("served by", "requests", "bytes"), *rows, _row("refused", f"{stats['num_failures']:,}")]

@@ -134,7 +134,7 @@ def test_a_limit_that_cannot_be_set_says_why(active, limit):
 def test_the_summary_shows_every_size_in_its_place():
     lines = format_summary(stats.derive(RAW), "a title").splitlines()
     assert lines[0] == "a title"
-    table = {line[:32].strip(): line[32:].split() for line in lines}
+    table = {line[:34].strip(): line[34:].split() for line in lines}
     assert table["in use"] == ["60.0", "MiB", "80.0", "MiB"]
     assert table["reserved"] == ["100.0", "MiB", "120.0", "MiB"]
     assert table["limit"] == ["1.0", "GiB"]
