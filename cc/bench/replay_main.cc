@@ -3,8 +3,8 @@
 //   bazel/run run -c opt //cc/bench:replay_main -- --find-min-limit --passes=3 $PWD/tests/traces/*.npz
 //
 // Prints one line of JSON for each trace. Options: --policy=NAME (repeatable) --limit=BYTES --find-min-limit
-// --passes=N --repeats=N --verify, and --churn=0.95 [--churn-limit=BYTES] [--churn-requests=N] [--seed=N] for a
-// generated trace, which is replayed under the churn's limit.
+// --passes=N --repeats=N --verify; --churn=0.95 [--churn-limit=BYTES] [--churn-requests=N] [--seed=N] and
+// --adversary=NAME|all [--churn-limit=BYTES] [--seed=N] for generated traces, replayed under that limit.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cc/bench/adversary.h"
 #include "cc/bench/churn.h"
 #include "cc/bench/policies.h"
 #include "cc/bench/replay.h"
@@ -25,6 +26,7 @@ struct CommandLine {
   ReplayOptions replay;
   ChurnOptions churn;
   bool wants_churn = false;
+  std::optional<std::string> adversary;
   std::vector<std::string> policies;
   std::vector<std::string> paths;
   std::optional<std::string> unknown;
@@ -55,6 +57,7 @@ bool ParseChurn(const char* argument, CommandLine* line) {
   }
   if (const char* value = ValueOf(argument, "--churn-limit")) return churn.limit = Bytes(std::atoll(value)), true;
   if (const char* value = ValueOf(argument, "--churn-requests")) return churn.requests = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--adversary")) return line->adversary = value, true;
   if (const char* value = ValueOf(argument, "--seed")) return churn.seed = std::atoll(value), true;
   return false;
 }
@@ -90,10 +93,23 @@ bool RunChurn(const CommandLine& line) {
   return Run(MakeTrace(name, MakeChurn(line.churn)), options, line.policies);
 }
 
+bool RunAdversaries(const CommandLine& line) {
+  ReplayOptions options = line.replay;
+  options.limit = line.churn.limit;
+  bool is_ok = true;
+  for (const std::string& name : AdversaryNames()) {
+    if (*line.adversary != "all" && *line.adversary != name) continue;
+    const auto trace = MakeTrace(name, MakeAdversary(name, line.churn.limit, line.churn.seed));
+    is_ok = Run(trace, options, line.policies) && is_ok;
+  }
+  return is_ok;
+}
+
 int Main(int argc, char** argv) {
   const CommandLine line = Parse(argc, argv);
   if (line.unknown) return std::fprintf(stderr, "unknown option %s\n", line.unknown->c_str()), 2;
   bool is_ok = !line.wants_churn || RunChurn(line);
+  if (line.adversary) is_ok = RunAdversaries(line) && is_ok;
   for (const std::string& path : line.paths) is_ok = Run(ReadTrace(path), line.replay, line.policies) && is_ok;
   return is_ok ? 0 : 2;
 }

@@ -1,0 +1,128 @@
+#include "cc/bench/adversary.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cc/bench/script.h"
+
+namespace gmlake::bench {
+namespace {
+
+constexpr int64_t kPeriodUs = 200;
+
+Bytes Share(Bytes whole, double share) {
+  return Bytes(static_cast<int64_t>(static_cast<double>(whole.count()) * share));
+}
+
+void FreeAll(Script* script, std::vector<int64_t>* ids) {
+  for (const int64_t id : *ids) script->Free(id);
+  ids->clear();
+}
+
+void Scattered(Bytes most, Dice* dice, Script* script) {
+  std::vector<int64_t> large;
+  for (int round = 0; round < 4; ++round) {
+    while (true) {
+      const Bytes size = dice->Size(MiB(2), most / 16);
+      if (script->live() + size > most - MiB(1)) break;
+      large.push_back(script->Allocate(size));
+      script->Allocate(dice->Size(Bytes(256), KiB(512)));  // stays for good
+    }
+    FreeAll(script, &large);
+    script->Free(script->Allocate(most - script->live()));
+  }
+}
+
+void Alternating(Bytes most, Dice* dice, Script* script) {
+  for (int round = 0; round < 6; ++round) {
+    const Bytes size = AlignUp(dice->Size(MiB(16), most / 24), MiB(2));
+    std::vector<int64_t> ids, others;
+    while (script->live() + size <= most) ids.push_back(script->Allocate(size));
+    for (size_t i = 0; i < ids.size(); ++i) i % 2 == 0 ? script->Free(ids[i]) : others.push_back(ids[i]);
+    ids.clear();
+    while (script->live() + size * 2 <= most) ids.push_back(script->Allocate(size * 2));
+    FreeAll(script, &others);
+    while (script->live() + size * 3 <= most) ids.push_back(script->Allocate(size * 3));
+    FreeAll(script, &ids);
+  }
+}
+
+void Growing(Bytes most, Dice* dice, Script* script) {
+  for (int round = 0; round < 4; ++round) {
+    const double factor = 1.02 + dice->Share();
+    const int64_t num_buffers = dice->Between(1, 48);
+    Bytes size = dice->Size(KiB(1), MiB(8));
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < num_buffers; ++i) ids.push_back(script->Allocate(size));
+    while (size + Share(size, factor) * num_buffers <= most) {
+      size = Share(size, factor);
+      std::vector<int64_t> grown;
+      for (int64_t i = 0; i < num_buffers; ++i) {
+        grown.push_back(script->Allocate(size));
+        script->Free(ids[i]);
+      }
+      ids = std::move(grown);
+    }
+    ids.push_back(script->Allocate(most - script->live()));
+    FreeAll(script, &ids);
+  }
+}
+
+void Power(Bytes most, Dice* dice, Script* script) {
+  const int64_t largest = 63 - __builtin_clzll(static_cast<uint64_t>(most.count() / 12));
+  std::vector<int64_t> live;
+  for (int i = 0; i < 3000; ++i) {
+    const Bytes size((int64_t{1} << dice->Between(8, largest)) + 1);
+    while (script->live() + size > most) script->Free(dice->Draw(&live));
+    live.push_back(script->Allocate(size));
+  }
+}
+
+void Residents(Bytes most, Dice* dice, Script* script) {
+  std::vector<Bytes> sizes;
+  for (int i = 0; i < 8; ++i) sizes.push_back(dice->Size(most / 640, most / 48));
+  std::vector<int64_t> residents;
+  const auto fill = [&] {
+    while (true) {
+      const Bytes size = sizes[dice->Below(8)];
+      if (script->live() + size > most / 3) break;
+      residents.push_back(script->Allocate(size));
+    }
+  };
+  for (int round = 0; round < 60; ++round) {
+    fill();
+    script->Free(script->Allocate(most - script->live() - MiB(1) * dice->Below(64)));
+    for (int i = 0; i < 3; ++i) script->Free(dice->Draw(&residents));
+  }
+}
+
+using Maker = void (*)(Bytes most, Dice* dice, Script* script);
+
+const std::map<std::string, Maker>& Makers() {
+  static const auto* makers = new std::map<std::string, Maker>{{"scattered", Scattered},
+                                                               {"alternating", Alternating},
+                                                               {"growing", Growing},
+                                                               {"power", Power},
+                                                               {"residents", Residents}};
+  return *makers;
+}
+
+}  // namespace
+
+const std::vector<std::string>& AdversaryNames() {
+  static const auto* names = [] {
+    auto* list = new std::vector<std::string>;
+    for (const auto& [name, maker] : Makers()) list->push_back(name);
+    return list;
+  }();
+  return *names;
+}
+
+std::vector<RawEvent> MakeAdversary(const std::string& name, Bytes limit, uint64_t seed) {
+  Dice dice(seed);
+  Script script(kPeriodUs);
+  Makers().at(name)(Share(limit, 0.98), &dice, &script);
+  return script.Finish();
+}
+
+}  // namespace gmlake::bench
