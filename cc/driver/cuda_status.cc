@@ -3,6 +3,26 @@
 namespace gmlake {
 namespace {
 
+struct Meaning {
+  CUresult result;
+  StatusCode code;
+};
+
+// Every other result is kDriverError.
+constexpr Meaning kMeanings[] = {
+    {CUDA_SUCCESS, StatusCode::kOk},
+    {CUDA_ERROR_OUT_OF_MEMORY, StatusCode::kOutOfMemory},
+    {CUDA_ERROR_NOT_READY, StatusCode::kNotReady},
+    {CUDA_ERROR_NOT_SUPPORTED, StatusCode::kNotSupported},
+    {CUDA_ERROR_NOT_PERMITTED, StatusCode::kNotSupported},
+    {CUDA_ERROR_INVALID_VALUE, StatusCode::kInvalidArgument},
+    {CUDA_ERROR_NOT_INITIALIZED, StatusCode::kFailedPrecondition},
+    {CUDA_ERROR_DEINITIALIZED, StatusCode::kFailedPrecondition},
+    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, StatusCode::kFailedPrecondition},
+    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, StatusCode::kFailedPrecondition},
+    {CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, StatusCode::kFailedPrecondition},
+};
+
 std::string NameOf(const CudaFunctions& cuda, CUresult result) {
   const char* name = nullptr;
   const bool known = cuda.cuGetErrorName(result, &name) == CUDA_SUCCESS && name != nullptr;
@@ -16,20 +36,10 @@ Status Failure(const CudaFunctions& cuda, CUresult result, const std::string& wh
 }  // namespace
 
 StatusCode ToStatusCode(CUresult result) {
-  switch (result) {
-    case CUDA_SUCCESS: return StatusCode::kOk;
-    case CUDA_ERROR_OUT_OF_MEMORY: return StatusCode::kOutOfMemory;
-    case CUDA_ERROR_NOT_READY: return StatusCode::kNotReady;
-    case CUDA_ERROR_NOT_SUPPORTED:
-    case CUDA_ERROR_NOT_PERMITTED: return StatusCode::kNotSupported;
-    case CUDA_ERROR_INVALID_VALUE: return StatusCode::kInvalidArgument;
-    case CUDA_ERROR_NOT_INITIALIZED:
-    case CUDA_ERROR_DEINITIALIZED:
-    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
-    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: return StatusCode::kFailedPrecondition;
-    default: return StatusCode::kDriverError;
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.result == result) return meaning.code;
   }
+  return StatusCode::kDriverError;
 }
 
 Status ToStatus(const CudaFunctions& cuda, CUresult result, const char* call) {

@@ -24,21 +24,26 @@ tsl::AllocatorStats Sample() {
   return stats;
 }
 
+void ExpectSet(bool is_set, int64_t number, int64_t expected) {
+  EXPECT_TRUE(is_set) << "of the field that should be " << expected;
+  EXPECT_EQ(number, expected);
+}
+
 TEST(MemoryStatsTest, WritesEveryNumberAndEveryFlag) {
   PJRT_Device_MemoryStats_Args args = {};
   args.struct_size = PJRT_Device_MemoryStats_Args_STRUCT_SIZE;
   WriteMemoryStats(Sample(), &args);
   EXPECT_EQ(args.bytes_in_use, 2);
-  EXPECT_TRUE(args.peak_bytes_in_use_is_set && args.peak_bytes_in_use == 3);
-  EXPECT_TRUE(args.num_allocs_is_set && args.num_allocs == 1);
-  EXPECT_TRUE(args.largest_alloc_size_is_set && args.largest_alloc_size == 4);
-  EXPECT_TRUE(args.bytes_limit_is_set && args.bytes_limit == 5);
-  EXPECT_TRUE(args.bytes_reserved_is_set && args.bytes_reserved == 6);
-  EXPECT_TRUE(args.peak_bytes_reserved_is_set && args.peak_bytes_reserved == 7);
-  EXPECT_TRUE(args.bytes_reservable_limit_is_set && args.bytes_reservable_limit == 8);
-  EXPECT_TRUE(args.largest_free_block_bytes_is_set && args.largest_free_block_bytes == 9);
-  EXPECT_TRUE(args.pool_bytes_is_set && args.pool_bytes == 10);
-  EXPECT_TRUE(args.peak_pool_bytes_is_set && args.peak_pool_bytes == 11);
+  ExpectSet(args.num_allocs_is_set, args.num_allocs, 1);
+  ExpectSet(args.peak_bytes_in_use_is_set, args.peak_bytes_in_use, 3);
+  ExpectSet(args.largest_alloc_size_is_set, args.largest_alloc_size, 4);
+  ExpectSet(args.bytes_limit_is_set, args.bytes_limit, 5);
+  ExpectSet(args.bytes_reserved_is_set, args.bytes_reserved, 6);
+  ExpectSet(args.peak_bytes_reserved_is_set, args.peak_bytes_reserved, 7);
+  ExpectSet(args.bytes_reservable_limit_is_set, args.bytes_reservable_limit, 8);
+  ExpectSet(args.largest_free_block_bytes_is_set, args.largest_free_block_bytes, 9);
+  ExpectSet(args.pool_bytes_is_set, args.pool_bytes, 10);
+  ExpectSet(args.peak_pool_bytes_is_set, args.peak_pool_bytes, 11);
 }
 
 TEST(MemoryStatsTest, StaysInsideTheStructOfAnOlderCaller) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -154,6 +155,25 @@ Status NotUnderstood(const std::string& what) {
   return Status(StatusCode::kNotSupported, "the CUDA plugin's PJRT table " + what + "; this jaxlib is not supported");
 }
 
+// The entries that we call or replace.
+bool IsComplete(const PJRT_Api& api) {
+  const void* const entries[] = {
+      reinterpret_cast<void*>(api.PJRT_Error_Message),
+      reinterpret_cast<void*>(api.PJRT_Error_Destroy),
+      reinterpret_cast<void*>(api.PJRT_Event_Await),
+      reinterpret_cast<void*>(api.PJRT_Event_Destroy),
+      reinterpret_cast<void*>(api.PJRT_Client_Create),
+      reinterpret_cast<void*>(api.PJRT_Client_Destroy),
+      reinterpret_cast<void*>(api.PJRT_Client_AddressableDevices),
+      reinterpret_cast<void*>(api.PJRT_Client_BufferFromHostBuffer),
+      reinterpret_cast<void*>(api.PJRT_Device_LocalHardwareId),
+      reinterpret_cast<void*>(api.PJRT_Device_MemoryStats),
+      reinterpret_cast<void*>(api.PJRT_Buffer_Destroy),
+      reinterpret_cast<void*>(api.PJRT_Buffer_ReadyEvent),
+  };
+  return std::none_of(std::begin(entries), std::end(entries), [](const void* entry) { return entry == nullptr; });
+}
+
 }  // namespace
 
 Status CheckTable(const PJRT_Api* api) {
@@ -164,11 +184,7 @@ Status CheckTable(const PJRT_Api* api) {
     return NotUnderstood("has version " + std::to_string(version.major_version) + "." +
                          std::to_string(version.minor_version));
   }
-  const bool complete = api->PJRT_Error_Message && api->PJRT_Error_Destroy && api->PJRT_Client_Create &&
-                        api->PJRT_Client_Destroy && api->PJRT_Client_AddressableDevices &&
-                        api->PJRT_Client_BufferFromHostBuffer && api->PJRT_Device_LocalHardwareId &&
-                        api->PJRT_Device_MemoryStats;
-  return complete ? OkStatus() : NotUnderstood("lacks entries");
+  return IsComplete(*api) ? OkStatus() : NotUnderstood("lacks entries");
 }
 
 Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
