@@ -115,7 +115,7 @@ Status CudaDriver::Release(BlockHandle block) {
 StatusOr<Address> CudaDriver::Reserve(Bytes size) {
   const CudaCallScope scope(cuda_, context_);
   CUdeviceptr address = 0;
-  const CUresult result = cuda_.cuMemAddressReserve(&address, Raw(size), 0, 0, 0);
+  const CUresult result = cuda_.cuMemAddressReserve(&address, Raw(size), Raw(granularity_), 0, 0);
   if (result != CUDA_SUCCESS) return ToStatus(cuda_, result, "cuMemAddressReserve", size);
   return Address(address);
 }

@@ -18,6 +18,12 @@ unsigned char last_written = 0;
 thread_local CUcontext current = nullptr;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
+CUdeviceptr TakeAddresses(size_t size, size_t alignment) {
+  const CUdeviceptr address = (next_address + alignment - 1) / alignment * alignment;
+  next_address = address + size;
+  return address;
+}
+
 CUcontext ContextOf(int device) { return reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device) + 1); }
 
 ScriptedCuda& State() {
@@ -151,11 +157,11 @@ EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* block, size_t size, co
 
 EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle) { SCOPED_CALL("cuMemRelease"); --Seen().blocks; return CUDA_SUCCESS; }
 
-EXPORT CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t, CUdeviceptr, unsigned long long) {
+EXPORT CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t alignment, CUdeviceptr,
+                                    unsigned long long) {
   SCOPED_CALL("cuMemAddressReserve");
   ++Seen().reservations;
-  *address = gmlake::next_address;
-  gmlake::next_address += size;
+  *address = gmlake::TakeAddresses(size, alignment == 0 ? 4096 : alignment);
   return CUDA_SUCCESS;
 }
 
@@ -212,8 +218,7 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* stat
 EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t size, CUmemoryPool, CUstream) {
   CALL("cuMemAllocFromPoolAsync");
   ++Seen().pool_allocations;
-  *address = gmlake::next_address;
-  gmlake::next_address += size;
+  *address = gmlake::TakeAddresses(size, 512);
   return CUDA_SUCCESS;
 }
 
