@@ -1,0 +1,101 @@
+#include "cc/emulator/capture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "cc/emulator/graphs.h"
+#include "cc/emulator/log.h"
+#include "cc/emulator/streams.h"
+
+namespace gmlake::emulator {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Capture>> captures;
+  std::atomic<int> count{0};  // spares every call the lock while nothing is captured
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+CUresult Forbid(Capture* capture, const char* call) {
+  Violation(Rule::kCapture, "%s while a stream is being captured", call);
+  capture->Invalidate();
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+template <typename Wanted>
+CUresult ForbidWhere(const char* call, Wanted wanted) {
+  if (registry().count == 0) return CUDA_SUCCESS;
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  for (const auto& capture : registry().captures) {
+    if (wanted(*capture)) return Forbid(capture.get(), call);
+  }
+  return CUDA_SUCCESS;
+}
+
+void Forget(const std::shared_ptr<Capture>& capture) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  auto& captures = registry().captures;
+  captures.erase(std::remove(captures.begin(), captures.end(), capture), captures.end());
+  --registry().count;
+}
+
+}  // namespace
+
+Capture::Capture(CUstream origin, CUgraph graph, CUstreamCaptureMode mode)
+    : graph_(graph), mode_(mode), streams_{origin} {}
+
+void Capture::Record(Operation operation) { AddNode(graph_, nullptr, 0, std::move(operation)); }
+
+void Capture::Join(CUstream stream) { streams_.push_back(stream); }
+
+bool Capture::Forbids(std::thread::id thread) const {
+  if (mode_ == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  return mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL || thread == thread_;
+}
+
+void Capture::End() {
+  for (CUstream stream : streams_) stream->capture = nullptr;
+}
+
+CUresult BeginCapture(CUstream stream, CUgraph graph, CUstreamCaptureMode mode) {
+  if (IsDefaultStream(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (graph == nullptr) graph = new CUgraph_st;
+  stream->capture = std::make_shared<Capture>(stream, graph, mode);
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  registry().captures.push_back(stream->capture);
+  ++registry().count;
+  return CUDA_SUCCESS;
+}
+
+CUresult EndCapture(CUstream stream, CUgraph* graph) {
+  if (IsDefaultStream(stream) || stream->capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  const std::shared_ptr<Capture> capture = stream->capture;
+  if (capture->origin() != stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  capture->End();
+  Forget(capture);
+  *graph = capture->is_valid() ? capture->graph() : nullptr;
+  return capture->is_valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+CUresult CheckOutsideCapture(const char* call) {
+  const std::thread::id self = std::this_thread::get_id();
+  return ForbidWhere(call, [self](const Capture& capture) { return capture.Forbids(self); });
+}
+
+CUresult CheckNotCaptured(CUstream stream, const char* call) {
+  if (IsDefaultStream(stream) || stream->capture == nullptr) return CUDA_SUCCESS;
+  return Forbid(stream->capture.get(), call);
+}
+
+CUresult CheckNothingCaptured(const char* call) {
+  return ForbidWhere(call, [](const Capture&) { return true; });
+}
+
+}  // namespace gmlake::emulator

@@ -1,0 +1,60 @@
+// Stream capture: work that becomes a graph instead of running, and the calls that CUDA forbids meanwhile.
+//
+// Which calls are forbidden in which mode was asked of an H200 (conformance/h200_answers.txt). A forbidden call is a
+// violation, fails, and invalidates the capture: only its end is allowed then, and it fails too.
+#ifndef GMLAKE_EMULATOR_CAPTURE_H_
+#define GMLAKE_EMULATOR_CAPTURE_H_
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "cc/emulator/calls.h"
+#include "cc/emulator/cuda_api.h"
+#include "cc/emulator/operation.h"
+
+namespace gmlake::emulator {
+
+// One capture under way. A stream that waits for an event recorded inside joins it. Thread rule: the streams of one
+// capture are used by one thread at a time, as in CUDA.
+class Capture {
+ public:
+  Capture(CUstream origin, CUgraph graph, CUstreamCaptureMode mode);
+
+  void Record(Operation operation);
+  void Join(CUstream stream);
+  bool Forbids(std::thread::id thread) const;
+  void Invalidate() { is_valid_ = false; }
+  bool is_valid() const { return is_valid_; }
+  CUstream origin() const { return streams_.front(); }
+  CUgraph graph() const { return graph_; }
+  // Every stream leaves the capture.
+  void End();
+
+ private:
+  CUgraph graph_;
+  CUstreamCaptureMode mode_;
+  std::thread::id thread_ = std::this_thread::get_id();
+  bool is_valid_ = true;
+  std::vector<CUstream> streams_;  // the first is the origin
+};
+
+// Starts a capture of `stream` into `graph`, or into a new graph if that is null.
+CUresult BeginCapture(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
+CUresult EndCapture(CUstream stream, CUgraph* graph);
+
+// CUDA_SUCCESS if the calling thread may now make a call that is unsafe during a capture.
+CUresult CheckOutsideCapture(const char* call);
+// CUDA_SUCCESS unless this very stream is being captured.
+CUresult CheckNotCaptured(CUstream stream, const char* call);
+// CUDA_SUCCESS unless any stream of the calling thread's reach is being captured, in whatever mode.
+CUresult CheckNothingCaptured(const char* call);
+
+}  // namespace gmlake::emulator
+
+#define GMLAKE_ENTRY_OUTSIDE_CAPTURE()                                                           \
+  GMLAKE_ENTRY();                                                                                \
+  if (const CUresult captured = ::gmlake::emulator::CheckOutsideCapture(__func__); captured != CUDA_SUCCESS) \
+  return captured
+
+#endif  // GMLAKE_EMULATOR_CAPTURE_H_

@@ -1,0 +1,82 @@
+// libnvidia-ml: enough to find the devices and describe them.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+#include "cc/emulator/companions/companion.h"
+
+namespace {
+
+constexpr int kInvalidArgument = 2;
+constexpr int kNotFound = 6;
+
+// A handle is the device's number plus one: null is no device.
+void* HandleOf(unsigned device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device) + 1); }
+
+bool Exists(unsigned device) { return static_cast<int>(device) < gmlake::emulator::CountDevices(); }
+
+int Store(unsigned* where, unsigned value) {
+  *where = value;
+  return 0;
+}
+
+}  // namespace
+
+GMLAKE_EXPORT int nvmlInit() { return 0; }
+
+GMLAKE_EXPORT int nvmlInit_v2() { return 0; }
+
+GMLAKE_EXPORT int nvmlInitWithFlags(unsigned) { return 0; }
+
+GMLAKE_EXPORT int nvmlShutdown() { return 0; }
+
+GMLAKE_EXPORT const char* nvmlErrorString(int error) { return error == 0 ? "Success" : "emulated NVML error"; }
+
+GMLAKE_EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned size) {
+  std::snprintf(version, size, "580.65.06");
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlSystemGetNVMLVersion(char* version, unsigned size) {
+  std::snprintf(version, size, "13.580.65.06");
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = static_cast<unsigned>(gmlake::emulator::CountDevices());
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+  if (!Exists(index)) return kInvalidArgument;
+  *handle = HandleOf(index);
+  return 0;
+}
+
+// The driver puts device i on bus i + 1.
+GMLAKE_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** handle) {
+  unsigned domain = 0, bus = 0;
+  if (std::sscanf(id, "%x:%x", &domain, &bus) != 2 || bus == 0 || !Exists(bus - 1)) return kNotFound;
+  *handle = HandleOf(bus - 1);
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
+  *current = *pending = 0;
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) { return Store(generation, 5); }
+
+GMLAKE_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) { return Store(generation, 5); }
+
+GMLAKE_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* width) { return Store(width, 16); }
+
+GMLAKE_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* width) { return Store(width, 16); }
+
+GMLAKE_EXPORT int nvmlDeviceGetNvLinkState(void*, unsigned, unsigned* is_active) { return Store(is_active, 0); }

@@ -1,0 +1,124 @@
+#include "cc/emulator/streams.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "cc/emulator/capture.h"
+#include "cc/emulator/context.h"
+#include "cc/emulator/settings.h"
+
+namespace gmlake::emulator {
+namespace {
+
+// A queue as the machine sees it: it stays here until it is idle, also when its stream is gone.
+struct QueueEntry {
+  int device;
+  bool is_blocking;
+  bool is_orphan = false;
+  std::shared_ptr<WorkQueue> queue;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<CUstream> streams;
+  std::vector<QueueEntry> queues;
+  uint64_t next_id = 1;
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+template <typename Wanted>
+std::vector<std::shared_ptr<WorkQueue>> QueuesWhere(Wanted wanted) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  std::vector<std::shared_ptr<WorkQueue>> found;
+  for (const QueueEntry& entry : registry().queues) {
+    if (wanted(entry)) found.push_back(entry.queue);
+  }
+  return found;
+}
+
+template <typename Wanted>
+void DrainWhere(Wanted wanted) {
+  if (!settings().async) return;
+  for (const auto& queue : QueuesWhere(wanted)) queue->Drain();
+}
+
+void ForgetIdleOrphans() {
+  auto& queues = registry().queues;
+  const auto is_done = [](const QueueEntry& entry) { return entry.is_orphan && entry.queue->IsIdle(); };
+  queues.erase(std::remove_if(queues.begin(), queues.end(), is_done), queues.end());
+}
+
+}  // namespace
+
+CUstream CreateStream(int device, unsigned flags, int priority) {
+  auto queue = std::make_shared<WorkQueue>();
+  queue->Start();
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  ForgetIdleOrphans();
+  auto* stream = new CUstream_st{device, flags, priority, registry().next_id++, queue, nullptr};
+  registry().streams.push_back(stream);
+  registry().queues.push_back({device, (flags & CU_STREAM_NON_BLOCKING) == 0, false, queue});
+  return stream;
+}
+
+bool DestroyStream(CUstream stream) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  auto& streams = registry().streams;
+  const auto found = std::find(streams.begin(), streams.end(), stream);
+  if (found == streams.end()) return false;
+  streams.erase(found);
+  for (QueueEntry& entry : registry().queues) {
+    if (entry.queue == stream->queue) entry.is_orphan = true;
+  }
+  stream->queue->Close();
+  ForgetIdleOrphans();
+  delete stream;
+  return true;
+}
+
+bool IsDefaultStream(CUstream stream) {
+  return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+int DeviceOf(CUstream stream) { return IsDefaultStream(stream) ? CurrentDevice() : stream->device; }
+
+void Submit(CUstream stream, Operation operation) {
+  if (IsDefaultStream(stream)) {
+    Drain(stream);
+    Execute(operation);
+  } else if (stream->capture != nullptr) {
+    stream->capture->Record(std::move(operation));
+  } else {
+    stream->queue->Push(std::move(operation));
+  }
+}
+
+void Drain(CUstream stream) {
+  if (!IsDefaultStream(stream)) return stream->queue->Drain();
+  const int device = CurrentDevice();
+  DrainWhere([device](const QueueEntry& entry) { return entry.device == device && entry.is_blocking; });
+}
+
+void DrainDevice(int device) {
+  DrainWhere([device](const QueueEntry& entry) { return entry.device == device; });
+}
+
+void DrainAllDevices() {
+  DrainWhere([](const QueueEntry&) { return true; });
+}
+
+std::string FindPendingWork(uint64_t begin, size_t size) {
+  if (!settings().async || !settings().checks) return "";
+  for (const auto& queue : QueuesWhere([](const QueueEntry&) { return true; })) {
+    std::string what = queue->FindPending(begin, size);
+    if (!what.empty()) return what;
+  }
+  return "";
+}
+
+}  // namespace gmlake::emulator

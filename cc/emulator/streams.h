@@ -1,0 +1,47 @@
+// Streams, and work that waits for all of them.
+#ifndef GMLAKE_EMULATOR_STREAMS_H_
+#define GMLAKE_EMULATOR_STREAMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cc/emulator/cuda_api.h"
+#include "cc/emulator/operation.h"
+#include "cc/emulator/work_queue.h"
+
+namespace gmlake::emulator {
+class Capture;
+}  // namespace gmlake::emulator
+
+struct CUstream_st {
+  int device;
+  unsigned flags;
+  int priority;
+  uint64_t id;
+  std::shared_ptr<gmlake::emulator::WorkQueue> queue;
+  std::shared_ptr<gmlake::emulator::Capture> capture;  // null unless the stream is being captured
+};
+
+namespace gmlake::emulator {
+
+CUstream CreateStream(int device, unsigned flags, int priority);
+bool DestroyStream(CUstream stream);
+
+// The default streams have no object: null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD.
+bool IsDefaultStream(CUstream stream);
+int DeviceOf(CUstream stream);
+
+// Records the operation if the stream is being captured, else queues it. On the default stream it runs at once, after
+// what is queued on the device's blocking streams.
+void Submit(CUstream stream, Operation operation);
+void Drain(CUstream stream);
+void DrainDevice(int device);
+void DrainAllDevices();
+
+// The name of queued work, on any stream, that touches the range; empty if there is none.
+std::string FindPendingWork(uint64_t begin, size_t size);
+
+}  // namespace gmlake::emulator
+
+#endif  // GMLAKE_EMULATOR_STREAMS_H_

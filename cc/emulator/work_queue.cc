@@ -1,0 +1,70 @@
+#include "cc/emulator/work_queue.h"
+
+#include <unistd.h>
+
+#include <thread>
+
+#include "cc/emulator/settings.h"
+
+namespace gmlake::emulator {
+
+void WorkQueue::Start() {
+  if (!settings().async) return;
+  std::thread([queue = shared_from_this()] { queue->Run(); }).detach();
+}
+
+void WorkQueue::Push(Operation operation) {
+  if (!settings().async) {
+    if (settings().delay_us > 0) usleep(settings().delay_us);
+    Execute(operation);
+    return;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  work_.push_back(std::make_shared<const Operation>(std::move(operation)));
+  ++pushed_;
+  changed_.notify_all();
+}
+
+std::shared_ptr<const Operation> WorkQueue::WaitForWork() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return is_closed_ || !work_.empty(); });
+  return work_.empty() ? nullptr : work_.front();
+}
+
+void WorkQueue::Run() {
+  while (std::shared_ptr<const Operation> next = WaitForWork()) {
+    if (settings().delay_us > 0) usleep(settings().delay_us);
+    Execute(*next);
+    std::lock_guard<std::mutex> lock(mutex_);
+    work_.pop_front();
+    ++completed_;
+    changed_.notify_all();
+  }
+}
+
+void WorkQueue::Drain() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const uint64_t target = pushed_;
+  changed_.wait(lock, [&] { return completed_ >= target; });
+}
+
+bool WorkQueue::IsIdle() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return completed_ == pushed_;
+}
+
+void WorkQueue::Close() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  is_closed_ = true;
+  changed_.notify_all();
+}
+
+std::string WorkQueue::FindPending(uint64_t begin, size_t size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& operation : work_) {
+    if (operation->Touches(begin, size)) return operation->what;
+  }
+  return "";
+}
+
+}  // namespace gmlake::emulator
