@@ -68,25 +68,29 @@ CUresult AddressMap::CheckPlace(uint64_t begin, size_t size) const {
   return CUDA_SUCCESS;
 }
 
-CUresult AddressMap::Map(uint64_t begin, size_t size, size_t offset, BlockHandle handle) {
+CUresult AddressMap::CheckBlock(BlockHandle handle, size_t size, size_t offset) const {
   const PhysicalBlock* block = blocks_->FindHeld(handle);
   if (block == nullptr) {
     Violation(Rule::kMap, "cuMemMap of handle 0x%llx, which is not held", handle);
     return blocks_->Find(handle) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
   }
+  if (offset == 0 && size == block->size) return CUDA_SUCCESS;
+  Violation(Rule::kMap, "cuMemMap of %zu bytes at offset %zu of a block of %zu: blocks are mapped whole", size, offset,
+            block->size);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult AddressMap::Map(uint64_t begin, size_t size, size_t offset, BlockHandle handle) {
   if (begin % kGranule != 0 || size == 0 || size % kGranule != 0) {
     Violation(Rule::kMap, "cuMemMap(0x%lx, %zu) is not in whole granules", begin, size);
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (offset != 0 || size != block->size) {
-    Violation(Rule::kMap, "cuMemMap of %zu bytes at offset %zu of a block of %zu: blocks are mapped whole", size,
-              offset, block->size);
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
+  if (const CUresult checked = CheckBlock(handle, size, offset); checked != CUDA_SUCCESS) return checked;
   if (const CUresult place = CheckPlace(begin, size); place != CUDA_SUCCESS) return place;
-  if (!(*memory_)[block->device].MapAt(begin, block->extents, PROT_NONE)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const PhysicalBlock& block = *blocks_->Find(handle);
+  if (!(*memory_)[block.device].MapAt(begin, block.extents, PROT_NONE)) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::vector<CUmemAccess_flags> nobody(memory_->size(), CU_MEM_ACCESS_FLAGS_PROT_NONE);
-  mappings_[begin] = {begin, size, handle, block->device, nobody};
+  mappings_[begin] = {begin, size, handle, block.device, nobody};
   blocks_->AddMapping(handle);
   return CUDA_SUCCESS;
 }
@@ -140,10 +144,14 @@ size_t AddressMap::MappedBytes(uint64_t begin, size_t size) const {
   return mapped;
 }
 
+bool AddressMap::IsReserved(uint64_t begin, size_t size) const {
+  if (size == 0 || begin % kGranule != 0 || size % kGranule != 0) return false;
+  return FindReservation(begin) != nullptr && FindReservation(begin + size - 1) != nullptr;
+}
+
 // The H200 accepts what is not mapped (XLA's `vmm` unmaps each range twice); the settings can refuse it.
 CUresult AddressMap::CheckUnmap(uint64_t begin, size_t size) {
-  if (size == 0 || begin % kGranule != 0 || size % kGranule != 0 || FindReservation(begin) == nullptr ||
-      FindReservation(begin + size - 1) == nullptr) {
+  if (!IsReserved(begin, size)) {
     Violation(Rule::kUnmap, "cuMemUnmap(0x%lx, %zu) of addresses that are not reserved", begin, size);
     return CUDA_ERROR_INVALID_VALUE;
   }

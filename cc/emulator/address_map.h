@@ -53,11 +53,11 @@ class AddressMap {
   uint64_t double_unmaps() const { return double_unmaps_; }
 
  private:
-  using MappingIterator = std::map<uint64_t, Mapping>::iterator;
-
   bool Overlaps(uint64_t begin, size_t size) const;
   bool CutsAMapping(uint64_t begin, size_t size) const;
+  CUresult CheckBlock(BlockHandle handle, size_t size, size_t offset) const;
   CUresult CheckPlace(uint64_t begin, size_t size) const;
+  bool IsReserved(uint64_t begin, size_t size) const;
   CUresult CheckUnmap(uint64_t begin, size_t size);
   size_t MappedBytes(uint64_t begin, size_t size) const;
   bool CoversWholeMappings(uint64_t begin, size_t size) const;

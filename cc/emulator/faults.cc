@@ -1,5 +1,6 @@
 #include "cc/emulator/faults.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,28 +42,42 @@ bool FaultScript::Clause::Fires() {
   return false;
 }
 
+void FaultScript::Clause::SetName(const std::string& text) {
+  name = text;
+  is_prefix = name.back() == '*';
+  if (is_prefix) name.pop_back();
+}
+
+bool FaultScript::Clause::ReadSelector(char symbol, const std::string& text, size_t* position) {
+  if (!ReadNumber(text, position, &number)) return false;
+  if (symbol == '@') {
+    selector = Accept(text, position, '+') ? Selector::kFrom : Selector::kOnce;
+    return true;
+  }
+  selector = symbol == '%' ? Selector::kRandom : Selector::kSlow;
+  if (selector == Selector::kSlow || !Accept(text, position, '/')) return true;
+  int64_t seed = 0;
+  if (!ReadNumber(text, position, &seed)) return false;
+  random.seed(seed);
+  return true;
+}
+
+bool FaultScript::Clause::ReadCode(const std::string& text, size_t* position) {
+  if (!Accept(text, position, '=')) return true;
+  int64_t read = 0;
+  if (!ReadNumber(text, position, &read)) return false;
+  code = static_cast<int>(read);
+  return true;
+}
+
 std::optional<FaultScript::Clause> FaultScript::Parse(const std::string& text) {
-  Clause clause;
   size_t position = text.find_first_of("@%~");
   if (position == std::string::npos || position == 0) return std::nullopt;
-  clause.name = text.substr(0, position);
-  clause.is_prefix = clause.name.back() == '*';
-  if (clause.is_prefix) clause.name.pop_back();
-  const char selector = text[position++];
-  if (!ReadNumber(text, &position, &clause.number)) return std::nullopt;
-  int64_t number = 0;
-  if (selector == '@') clause.selector = Accept(text, &position, '+') ? Selector::kFrom : Selector::kOnce;
-  if (selector == '~') clause.selector = Selector::kSlow;
-  if (selector == '%') clause.selector = Selector::kRandom;
-  if (selector == '%' && Accept(text, &position, '/')) {
-    if (!ReadNumber(text, &position, &number)) return std::nullopt;
-    clause.random.seed(number);
-  }
-  if (Accept(text, &position, '=')) {
-    if (!ReadNumber(text, &position, &number)) return std::nullopt;
-    clause.code = static_cast<int>(number);
-  }
-  if (position != text.size()) return std::nullopt;
+  Clause clause;
+  clause.SetName(text.substr(0, position));
+  const char symbol = text[position++];
+  const bool is_read = clause.ReadSelector(symbol, text, &position) && clause.ReadCode(text, &position);
+  if (!is_read || position != text.size()) return std::nullopt;
   return clause;
 }
 

@@ -47,6 +47,10 @@ class FaultScript {
 
     bool Matches(const char* call) const;
     bool Fires();
+    void SetName(const std::string& text);
+    // Reads what follows `symbol` (`3+`, `10/7`) and moves past it.
+    bool ReadSelector(char symbol, const std::string& text, size_t* position);
+    bool ReadCode(const std::string& text, size_t* position);
   };
 
   static std::optional<Clause> Parse(const std::string& text);

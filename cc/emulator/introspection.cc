@@ -11,6 +11,8 @@
 #include "cc/emulator/log.h"
 #include "cc/emulator/machine.h"
 #include "cc/emulator/modules.h"
+#include "cc/emulator/operation.h"
+#include "cc/emulator/streams.h"
 
 namespace gmlake::emulator {
 namespace {
@@ -123,6 +125,19 @@ void* gmlake_emulator_host_kernel(const void* symbol, const char* name) {
     kernel->name = name == nullptr ? "host kernel" : name;
   }
   return kernel.get();
+}
+
+int gmlake_emulator_collective(const void* from, size_t from_size, void* to, size_t to_size, int devices,
+                               void* stream) {
+  Operation collective;
+  collective.what = "collective";
+  collective.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  for (int device = 0; device < devices; ++device) {
+    collective.spans.push_back({reinterpret_cast<uint64_t>(from), from_size, device, /*is_write=*/false, /*is_copy=*/false});
+    collective.spans.push_back({reinterpret_cast<uint64_t>(to), to_size, device, /*is_write=*/true, /*is_copy=*/false});
+  }
+  Submit(static_cast<CUstream>(stream), std::move(collective));
+  return 0;
 }
 
 int gmlake_emulator_free_too_early(uint64_t address) {

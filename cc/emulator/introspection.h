@@ -45,6 +45,10 @@ int gmlake_emulator_log_unsupported(const char* library, const char* name);
 // A kernel that does not come from a module, for the emulated libcudart.
 void* gmlake_emulator_host_kernel(const void* symbol, const char* name);
 
+// Queues a collective of the emulated libnccl, which moves nothing but lets every device from 0 to `devices` - 1 reach
+// both buffers, as collectives inside one process do.
+int gmlake_emulator_collective(const void* from, size_t from_size, void* to, size_t to_size, int devices, void* stream);
+
 // Frees pool memory at once instead of in stream order: the mistake that the checks must find. For tests of them.
 int gmlake_emulator_free_too_early(uint64_t address);
 

@@ -3,15 +3,25 @@
 #include "cc/emulator/log.h"
 
 namespace gmlake::emulator {
+namespace {
+
+// CUDA_SUCCESS if blocks of that kind exist here. In fabric handles it is as on a machine whose GPUs are in no fabric:
+// the device's attribute promises them, the call refuses them.
+CUresult CheckProperties(const CUmemAllocationProp& properties, size_t num_devices) {
+  if (properties.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  if (static_cast<size_t>(properties.location.id) >= num_devices) return CUDA_ERROR_INVALID_VALUE;
+  const bool wants_fabric = (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) != 0;
+  return wants_fabric ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+}  // namespace
 
 CUresult PhysicalBlocks::Create(size_t size, const CUmemAllocationProp& properties, BlockHandle* handle) {
-  const bool on_device = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (size == 0 || size % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult allowed = CheckProperties(properties, memory_->size());
+  if (allowed != CUDA_SUCCESS) return allowed;
   const int device = properties.location.id;
-  if (size == 0 || size % kGranule != 0 || properties.type != CU_MEM_ALLOCATION_TYPE_PINNED) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (!on_device || device < 0 || device >= static_cast<int>(memory_->size())) return CUDA_ERROR_INVALID_VALUE;
-  if (properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<Extent> extents = (*memory_)[device].Take(size);
   if (extents.empty()) return CUDA_ERROR_OUT_OF_MEMORY;
   *handle = next_++;

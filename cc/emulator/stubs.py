@@ -1,4 +1,4 @@
-"""Writes C stubs for a CUDA library's entry points: weak functions that log their own name once and answer "not supported".
+"""Writes C stubs for a CUDA library's entry points: weak functions that log their name once and say "not supported".
 
 The linker takes a stub only where no file of the emulator defines the function. Names come from headers (every function
 that they declare, with the older and per-thread names that they map to it) and from lists without the common prefix.

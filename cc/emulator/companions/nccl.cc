@@ -1,7 +1,11 @@
-// libnccl: communicators exist and tell who they are; collectives move nothing and succeed, as kernels do.
+// libnccl: communicators exist and tell who they are; collectives move nothing and succeed, as kernels
+// do, but the memory that they would touch is checked.
+#include <cstddef>
 #include <cstring>
 
 #include "cc/emulator/companions/companion.h"
+
+using gmlake::emulator::CallDriver;
 
 namespace {
 
@@ -14,6 +18,22 @@ struct Communicator {
 struct UniqueId {
   char bytes[128];
 };
+
+// Bytes of an element, by ncclDataType_t: int8, uint8, int32, uint32, int64, uint64, float16, float32, float64,
+// bfloat16, and two kinds of float8.
+constexpr size_t kElementBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+struct Buffer {
+  const void* begin;
+  size_t count;
+};
+
+// Moves nothing, but the driver checks that every rank's device may reach the buffers.
+int Queue(Buffer from, Buffer to, int type, const Communicator* communicator, void* stream) {
+  const size_t element = kElementBytes[type];
+  return CallDriver<int>("gmlake_emulator_collective", 0, from.begin, from.count * element, to.begin,
+                         to.count * element, communicator->size, stream);
+}
 
 int Make(Communicator** communicator, int size, int rank) {
   *communicator = new Communicator{size, rank};
@@ -90,11 +110,37 @@ GMLAKE_EXPORT int ncclGroupStart() { return 0; }
 
 GMLAKE_EXPORT int ncclGroupEnd() { return 0; }
 
-// The arguments are not looked at, so they are not named.
-GMLAKE_EXPORT int ncclAllReduce() { return 0; }
-GMLAKE_EXPORT int ncclAllGather() { return 0; }
-GMLAKE_EXPORT int ncclReduceScatter() { return 0; }
-GMLAKE_EXPORT int ncclBroadcast() { return 0; }
-GMLAKE_EXPORT int ncclAlltoAll() { return 0; }
-GMLAKE_EXPORT int ncclSend() { return 0; }
-GMLAKE_EXPORT int ncclRecv() { return 0; }
+GMLAKE_EXPORT int ncclAllReduce(const void* from, void* to, size_t count, int type, int, Communicator* communicator,
+                                void* stream) {
+  return Queue({from, count}, {to, count}, type, communicator, stream);
+}
+
+GMLAKE_EXPORT int ncclBroadcast(const void* from, void* to, size_t count, int type, int, Communicator* communicator,
+                                void* stream) {
+  return Queue({from, count}, {to, count}, type, communicator, stream);
+}
+
+// `count` is what each rank gives, so `to` holds that much of everyone.
+GMLAKE_EXPORT int ncclAllGather(const void* from, void* to, size_t count, int type, Communicator* communicator,
+                                void* stream) {
+  return Queue({from, count}, {to, count * communicator->size}, type, communicator, stream);
+}
+
+// `count` is what each rank gets.
+GMLAKE_EXPORT int ncclReduceScatter(const void* from, void* to, size_t count, int type, int,
+                                    Communicator* communicator, void* stream) {
+  return Queue({from, count * communicator->size}, {to, count}, type, communicator, stream);
+}
+
+GMLAKE_EXPORT int ncclAlltoAll(const void* from, void* to, size_t count, int type, Communicator* communicator,
+                               void* stream) {
+  return Queue({from, count * communicator->size}, {to, count * communicator->size}, type, communicator, stream);
+}
+
+GMLAKE_EXPORT int ncclSend(const void* from, size_t count, int type, int, Communicator* communicator, void* stream) {
+  return Queue({from, count}, {nullptr, 0}, type, communicator, stream);
+}
+
+GMLAKE_EXPORT int ncclRecv(void* to, size_t count, int type, int, Communicator* communicator, void* stream) {
+  return Queue({nullptr, 0}, {to, count}, type, communicator, stream);
+}

@@ -5,65 +5,14 @@
 // The answers of a real GPU are recorded beside this file (h200_answers.txt); a test asks the emulator the same
 // questions and compares. An answer is the CUresult's number unless the question says otherwise.
 #include <cstring>
-#include <functional>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "driver_under_test.h"
+#include "cc/emulator/conformance/capture_questions.h"
+#include "cc/emulator/conformance/driver_under_test.h"
+#include "cc/emulator/conformance/steps.h"
 
 namespace gmlake::conformance {
 namespace {
-
-constexpr size_t kGranule = size_t{2} << 20;
-
-void Answer(const char* question, long long answer) {
-  std::printf("%s = %lld\n", question, answer);
-  std::fflush(stdout);
-}
-
-CUmemAllocationProp Pinned(int device) {
-  CUmemAllocationProp prop{};
-  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
-  return prop;
-}
-
-CUmemAccessDesc AccessOf(int device) {
-  return {{CU_MEM_LOCATION_TYPE_DEVICE, {device}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-}
-
-CUresult Create(CUmemGenericAllocationHandle* handle, size_t size, int device = 0) {
-  const CUmemAllocationProp prop = Pinned(device);
-  return GMLAKE_CALL(cuMemCreate)(handle, size, &prop, 0);
-}
-
-CUmemGenericAllocationHandle MustCreate(size_t size, int device = 0) {
-  CUmemGenericAllocationHandle handle = 0;
-  GMLAKE_MUST(Create(&handle, size, device));
-  return handle;
-}
-
-CUdeviceptr MustReserve(size_t size) {
-  CUdeviceptr address = 0;
-  GMLAKE_MUST(GMLAKE_CALL(cuMemAddressReserve)(&address, size, 0, 0, 0));
-  return address;
-}
-
-CUresult Map(CUdeviceptr at, size_t size, CUmemGenericAllocationHandle handle, size_t offset = 0) {
-  return GMLAKE_CALL(cuMemMap)(at, size, offset, handle, 0);
-}
-
-CUresult Unmap(CUdeviceptr at, size_t size) { return GMLAKE_CALL(cuMemUnmap)(at, size); }
-
-CUresult SetAccess(CUdeviceptr at, size_t size, int device = 0) {
-  const CUmemAccessDesc access = AccessOf(device);
-  return GMLAKE_CALL(cuMemSetAccess)(at, size, &access, 1);
-}
-
-CUresult Release(CUmemGenericAllocationHandle handle) { return GMLAKE_CALL(cuMemRelease)(handle); }
-
-CUresult FreeAddress(CUdeviceptr at, size_t size) { return GMLAKE_CALL(cuMemAddressFree)(at, size); }
 
 void UseDevice(int device) {
   CUcontext context;
@@ -76,17 +25,6 @@ long long FreeMemory() {
   GMLAKE_MUST(GMLAKE_CALL(cuMemGetInfo)(&free, &total));
   return static_cast<long long>(free);
 }
-
-// Two blocks of a granule, mapped side by side at the start of a reservation of four granules, accessible.
-struct Pair {
-  CUdeviceptr at = MustReserve(4 * kGranule);
-  CUmemGenericAllocationHandle first = MustCreate(kGranule), second = MustCreate(kGranule);
-  Pair() {
-    GMLAKE_MUST(Map(at, kGranule, first));
-    GMLAKE_MUST(Map(at + kGranule, kGranule, second));
-    GMLAKE_MUST(SetAccess(at, 2 * kGranule));
-  }
-};
 
 void AskAboutCreation() {
   const CUmemAllocationProp prop = Pinned(0);
@@ -351,84 +289,6 @@ void AskAboutEvents() {
   GMLAKE_MUST(GMLAKE_CALL(cuEventRecord)(untimed, nullptr));
   Synchronize();
   Answer("event.elapsed_without_timing", GMLAKE_CALL(cuEventElapsedTime)(&milliseconds, untimed, untimed));
-}
-
-// What a call answers while a stream of this thread is being captured, and whether the capture survives it.
-struct CaptureQuestion {
-  const char* name;
-  std::function<CUresult(CUstream captured, CUstream other)> call;
-};
-
-std::vector<CaptureQuestion> MemoryCallsDuringCapture() {
-  static Pair pair;
-  static CUdeviceptr plain = 0, at = MustReserve(kGranule), freed = MustReserve(kGranule);
-  static CUmemGenericAllocationHandle block = MustCreate(kGranule), extra = 0;
-  if (plain == 0) GMLAKE_MUST(GMLAKE_CALL(cuMemAlloc)(&plain, 1000));
-  return {
-      {"mem_alloc", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAlloc)(&p, 1000); }},
-      {"mem_free", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemFree)(std::exchange(plain, 0)); }},
-      {"host_alloc", [](CUstream, CUstream) { void* p; return GMLAKE_CALL(cuMemHostAlloc)(&p, 4096, 0); }},
-      {"mem_get_info", [](CUstream, CUstream) { size_t f, t; return GMLAKE_CALL(cuMemGetInfo)(&f, &t); }},
-      {"create", [](CUstream, CUstream) { return Create(&extra, kGranule); }},
-      {"release", [](CUstream, CUstream) { return Release(extra); }},
-      {"reserve", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAddressReserve)(&p, kGranule, 0, 0, 0); }},
-      {"address_free", [](CUstream, CUstream) { return FreeAddress(freed, kGranule); }},
-      {"map", [](CUstream, CUstream) { return Map(at, kGranule, block); }},
-      {"set_access", [](CUstream, CUstream) { return SetAccess(at, kGranule); }},
-      {"unmap", [](CUstream, CUstream) { return Unmap(at, kGranule); }},
-      {"memcpy_sync", [](CUstream, CUstream) { int x = 1; return GMLAKE_CALL(cuMemcpyHtoD)(pair.at, &x, sizeof x); }},
-      {"memset_sync", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemsetD8)(pair.at, 1, 16); }},
-      {"pool_alloc_other_stream", [](CUstream, CUstream s) { CUdeviceptr p; return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s); }},
-      {"pool_alloc_captured_stream", [](CUstream s, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s); }},
-  };
-}
-
-std::vector<CaptureQuestion> StreamCallsDuringCapture() {
-  static CUevent event = nullptr;
-  if (event == nullptr) GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
-  return {
-      {"event_record_other_stream", [](CUstream, CUstream s) { return GMLAKE_CALL(cuEventRecord)(event, s); }},
-      {"event_query", [](CUstream, CUstream) { return GMLAKE_CALL(cuEventQuery)(event); }},
-      {"event_synchronize", [](CUstream, CUstream) { return GMLAKE_CALL(cuEventSynchronize)(event); }},
-      {"event_create", [](CUstream, CUstream) { CUevent e; return GMLAKE_CALL(cuEventCreate)(&e, 0); }},
-      {"event_record_captured_stream_then_query", [](CUstream s, CUstream) {
-         CUevent e; GMLAKE_CALL(cuEventCreate)(&e, CU_EVENT_DISABLE_TIMING);
-         GMLAKE_CALL(cuEventRecord)(e, s); return GMLAKE_CALL(cuEventQuery)(e); }},
-      {"stream_synchronize_captured", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamSynchronize)(s); }},
-      {"stream_query_captured", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamQuery)(s); }},
-      {"stream_synchronize_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamSynchronize)(s); }},
-      {"stream_query_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamQuery)(s); }},
-      {"stream_create", [](CUstream, CUstream) { CUstream s; return GMLAKE_CALL(cuStreamCreate)(&s, 1); }},
-      {"context_synchronize", [](CUstream, CUstream) { return GMLAKE_CALL(cuCtxSynchronize)(); }},
-      {"legacy_stream_query", [](CUstream, CUstream) { return GMLAKE_CALL(cuStreamQuery)(nullptr); }},
-      {"launch_host_func_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuLaunchHostFunc)(s, [](void*) {}, nullptr); }},
-      {"wait_event_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamWaitEvent)(s, event, 0); }},
-      {"wait_event_captured_not_in_capture", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamWaitEvent)(s, event, 0); }},
-  };
-}
-
-void AskDuringCapture(const char* mode_name, CUstreamCaptureMode mode, const CaptureQuestion& question) {
-  CUstream captured = nullptr, other = nullptr;
-  GMLAKE_MUST(GMLAKE_CALL(cuStreamCreate)(&captured, CU_STREAM_NON_BLOCKING));
-  GMLAKE_MUST(GMLAKE_CALL(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING));
-  GMLAKE_MUST(GMLAKE_CALL(cuStreamBeginCapture)(captured, mode));
-  const CUresult answer = question.call(captured, other);
-  CUgraph graph = nullptr;
-  const CUresult end = GMLAKE_CALL(cuStreamEndCapture)(captured, &graph);
-  const std::string name = std::string("capture.") + mode_name + "." + question.name;
-  Answer(name.c_str(), answer);
-  Answer((name + ".end").c_str(), end);
-}
-
-void AskAboutCapture() {
-  const struct { const char* name; CUstreamCaptureMode mode; } modes[] = {
-      {"global", CU_STREAM_CAPTURE_MODE_GLOBAL},
-      {"thread_local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
-      {"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED}};
-  for (const auto& mode : modes) {
-    for (const auto& question : MemoryCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
-    for (const auto& question : StreamCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
-  }
 }
 
 // Device 1 has context and memory; device 0 is current. Copies carry their own proof of what may touch what.
