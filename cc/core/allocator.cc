@@ -121,6 +121,20 @@ void Allocator::Maintain() {
   if (order_.Quiesce().ok()) reclaimer_.EnforceBudget(kBudget);
 }
 
+Status Allocator::RetireStream(StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  RetryPending();
+  AbandonPending(stream);
+  return order_.Retire(stream);
+}
+
+// Destroyed in the middle of a capture: nobody can tell any more when such memory is free, so it is never used again. Its
+// bytes stay counted as pending.
+void Allocator::AbandonPending(StreamHandle stream) {
+  const auto lost = [stream](const PendingFree& free) { return free.stream == stream; };
+  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), lost), pending_.end());
+}
+
 StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
   if (size < SmallPool::kThreshold) return PlaceSmall(size, stream);
   return PlaceLarge(size, stream, /*may_stitch=*/true);

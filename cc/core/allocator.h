@@ -51,6 +51,8 @@ class Allocator {
   Bytes Trim(Bytes target);
   // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use.
   Status SetLimit(Bytes limit);
+  // To be called before `stream` is destroyed: its handle is never used again. Waits for its work if need be.
+  Status RetireStream(StreamHandle stream);
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
 
@@ -72,6 +74,7 @@ class Allocator {
   void Admit(const Placement& placement, Bytes requested);
   void Return(ChunkId chunk);
   void RetryPending();
+  void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   Bytes TrimLocked(Bytes target);
   std::string CheckSpace() const;

@@ -179,6 +179,36 @@ TEST_F(AllocatorTest, CaptureForbidsMappingButNotReuse) {
   Get(MiB(64));
 }
 
+TEST_F(AllocatorTest, AStreamThatIsRetiredIsWaitedForAndNotTouchedAgain) {
+  const Address address = Get(MiB(8));
+  driver_.Launch(kHome, address, MiB(8));
+  allocator_.Free(address, kHome);
+  ASSERT_TRUE(allocator_.RetireStream(kHome).ok());
+  const int64_t recorded = allocator_.Stats().driver_calls.record_event;
+  EXPECT_EQ(Get(MiB(8), kOther), address);
+  EXPECT_TRUE(allocator_.Free(address, kOther));
+  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, recorded);
+  EXPECT_EQ(allocator_.Trim(Bytes(0)), MiB(8));
+}
+
+TEST_F(AllocatorTest, RetiringAnotherStreamLeavesHomeAsItIs) {
+  allocator_.Free(Get(MiB(8)), kHome);
+  ASSERT_TRUE(allocator_.RetireStream(kOther).ok());
+  allocator_.Free(Get(MiB(8)), kHome);
+  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, 0);
+}
+
+TEST_F(AllocatorTest, MemoryOfAStreamThatEndsInItsCaptureIsNeverUsedAgain) {
+  const Address address = Get(MiB(8));
+  driver_.SetCapturing(kOther, true);
+  EXPECT_TRUE(allocator_.Free(address, kOther));
+  ASSERT_TRUE(allocator_.RetireStream(kOther).ok());
+  driver_.SetCapturing(kOther, false);
+  allocator_.Maintain();
+  EXPECT_EQ(allocator_.Stats().bytes_pending, MiB(8));
+  EXPECT_NE(Get(MiB(8)), address);
+}
+
 TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
   const std::vector<Address> kept = MakeHoles(MiB(8), MiB(256));
   allocator_.Free(Get(MiB(128)), kHome);

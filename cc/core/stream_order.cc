@@ -27,6 +27,13 @@ Status StreamOrder::Quiesce() {
   return driver_->WaitOnHost(event->get());
 }
 
+Status StreamOrder::Retire(StreamHandle stream) {
+  if (!has_home_ || stream != home_) return OkStatus();
+  const Status quiet = Quiesce();
+  has_home_ = false;
+  return quiet;
+}
+
 bool StreamOrder::IsHome(StreamHandle stream) {
   if (!has_home_) {
     has_home_ = true;

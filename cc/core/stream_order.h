@@ -27,6 +27,9 @@ class StreamOrder {
   Status MayMap(StreamHandle stream);
   // Waits on the host until all work that may touch free memory is complete. Needed before an unmap.
   Status Quiesce();
+  // `stream` is about to be destroyed and must not be touched again. If it is the home stream, its work is waited for on
+  // the host, and the next stream that is seen becomes home: free memory is then in order on every stream.
+  Status Retire(StreamHandle stream);
 
   int64_t waits() const { return waits_; }
 

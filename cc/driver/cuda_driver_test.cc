@@ -181,9 +181,8 @@ TEST_F(CudaDriverTest, AnEventThatIsNotReachedIsNoError) {
 
 TEST_F(CudaDriverTest, SeesACapture) {
   const std::unique_ptr<CudaDriver> driver = Open();
-  int stream = 0;
   EXPECT_FALSE(*driver->IsCapturing(StreamHandle()));
-  EXPECT_TRUE(*driver->IsCapturing(StreamHandle{&stream}));
+  EXPECT_TRUE(*driver->IsCapturing(StreamHandle{script().captured_stream}));
 }
 
 TEST_F(CudaDriverTest, TheProbeNoticesMemoryThatForgets) {

@@ -108,6 +108,10 @@ bool DeviceRegistry::Free(void* pointer, StreamHandle stream) const {
   return false;
 }
 
+void DeviceRegistry::RetireStream(StreamHandle stream) const {
+  for (ServedDevice* device : Devices()) device->allocator().RetireStream(stream);
+}
+
 std::vector<ServedDevice*> DeviceRegistry::Devices() const {
   std::vector<ServedDevice*> devices;
   const int count = count_.load(std::memory_order_acquire);

@@ -16,10 +16,16 @@ namespace {
 using DevicePointer = unsigned long long;
 using AllocateFunction = CudaResult (*)(DevicePointer* pointer, size_t size, void* pool, void* stream);
 using FreeFunction = CudaResult (*)(DevicePointer pointer, void* stream);
+using DestroyFunction = CudaResult (*)(void* stream);
+
+constexpr const char* kAllocate = "cuMemAllocFromPoolAsync";
+constexpr const char* kFree = "cuMemFreeAsync";
+constexpr const char* kDestroy = "cuStreamDestroy_v2";
 
 std::atomic<DeviceRegistry*> served{nullptr};
 std::atomic<AllocateFunction> driver_allocate{nullptr};
 std::atomic<FreeFunction> driver_free{nullptr};
+std::atomic<DestroyFunction> driver_destroy{nullptr};
 
 CudaResult RefuseInChild() {
   static std::atomic<bool> told{false};
@@ -50,6 +56,11 @@ CudaResult Free(DevicePointer address, void* stream) {
   return driver_free.load()(address, stream);
 }
 
+CudaResult DestroyStream(void* stream) {
+  if (!InForkedChild()) served.load(std::memory_order_acquire)->RetireStream(StreamHandle{stream});
+  return driver_destroy.load()(stream);
+}
+
 // Keeps the driver's function for what is not ours and gives out ours; null stays null.
 template <typename Function>
 void* Redirect(void* drivers, std::atomic<Function>* kept, Function ours) {
@@ -58,17 +69,24 @@ void* Redirect(void* drivers, std::atomic<Function>* kept, Function ours) {
   return reinterpret_cast<void*>(ours);
 }
 
+bool IsOneOfOurs(const char* name) {
+  for (const char* ours : {kAllocate, kFree, kDestroy}) {
+    if (std::strcmp(name, ours) == 0) return true;
+  }
+  return false;
+}
+
+void* LookUpOurs(void* library, const std::string& name) {
+  void* const drivers = dlsym(library, name.c_str());
+  if (name == kAllocate) return Redirect(drivers, &driver_allocate, &AllocateFromPool);
+  if (name == kFree) return Redirect(drivers, &driver_free, &Free);
+  return Redirect(drivers, &driver_destroy, &DestroyStream);
+}
+
 // Stands in for dlsym. Names that are not ours must reach the real one as a tail call, that is with the plugin's return
 // address: dlsym reads from it which library asks, which decides what RTLD_NEXT and RTLD_DEFAULT mean.
 void* LookUp(void* library, const char* name) {
-  if (__builtin_expect(std::strncmp(name, "cuMem", 5) == 0, 0)) {
-    if (std::strcmp(name, "cuMemAllocFromPoolAsync") == 0) {
-      return Redirect(dlsym(library, name), &driver_allocate, &AllocateFromPool);
-    }
-    if (std::strcmp(name, "cuMemFreeAsync") == 0) {
-      return Redirect(dlsym(library, name), &driver_free, &Free);
-    }
-  }
+  if (IsOneOfOurs(name)) return LookUpOurs(library, name);
   return dlsym(library, name);
 }
 

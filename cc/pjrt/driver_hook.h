@@ -1,4 +1,4 @@
-// Stands between the stock plugin and the driver: two of the plugin's look-ups of driver functions are answered with
+// Stands between the stock plugin and the driver: three of the plugin's look-ups of driver functions are answered with
 // functions of ours.
 //
 // Rationale. XLA reaches the driver through dlsym on libcuda.so.1, once per function. Under its `cuda_async` allocator every
@@ -7,6 +7,9 @@
 //
 // Approach. A request for the default pool of a device that we serve is ours. Any other pool, and any address that is not
 // a lease of ours, goes to the function that the driver would have given, unchanged. So does every other look-up.
+//
+// A third function, cuStreamDestroy, is ours only to learn that a stream is about to go: memory that was last used on it is
+// put in order before, because nothing may be asked about it afterwards.
 //
 // Limits. XLA asks for neither cuMemAllocAsync nor for the _ptsz names, so these are left alone: memory from them would be
 // the driver's and would go back to it. Whoever looked these functions up before us keeps the driver's.

@@ -68,9 +68,10 @@ class DriverHookTest : public ScriptedCudaTest {
   FreeFunction free_ = nullptr;
 };
 
-TEST_F(DriverHookTest, OnlyTwoLookUpsAreAnsweredByUs) {
+TEST_F(DriverHookTest, OnlyThreeLookUpsAreAnsweredByUs) {
   EXPECT_NE(LookUp("cuMemAllocFromPoolAsync"), dlsym(driver_, "cuMemAllocFromPoolAsync"));
   EXPECT_NE(LookUp("cuMemFreeAsync"), dlsym(driver_, "cuMemFreeAsync"));
+  EXPECT_NE(LookUp("cuStreamDestroy_v2"), dlsym(driver_, "cuStreamDestroy_v2"));
   EXPECT_EQ(LookUp("cuMemCreate"), dlsym(driver_, "cuMemCreate"));
   EXPECT_EQ(LookUp("cuInit"), dlsym(driver_, "cuInit"));
 }
@@ -139,6 +140,22 @@ TEST_F(DriverHookTest, ARequestOfNothingIsRefusedAsTheDriverRefusesIt) {
   ASSERT_TRUE(registry_->Serve({}).ok());
   unsigned long long address = 0;
   EXPECT_EQ(allocate_(&address, 0, PoolOf(0), nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverHookTest, AStreamThatIsDestroyedIsNeverAskedAboutAgain) {
+  ASSERT_TRUE(registry_->Serve({0}).ok());
+  const auto destroy = reinterpret_cast<int (*)(void*)>(LookUp("cuStreamDestroy_v2"));
+  void* const streams[] = {reinterpret_cast<void*>(0x51), reinterpret_cast<void*>(0x52)};
+  for (void* stream : streams) {
+    unsigned long long address = 0;
+    ASSERT_EQ(allocate_(&address, 8 << 20, PoolOf(0), stream), CUDA_SUCCESS);
+    ASSERT_EQ(free_(address, stream), CUDA_SUCCESS);
+    EXPECT_EQ(destroy(stream), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(seen().destroyed_streams.size(), 2);
+  registry_->ReleaseIdleMemory();
+  EXPECT_EQ(seen().blocks, 0);
+  EXPECT_TRUE(seen().violations.empty()) << seen().violations.front();
 }
 
 TEST_F(DriverHookTest, AForkedChildIsRefusedAndTheParentGoesOn) {

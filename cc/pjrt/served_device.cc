@@ -40,14 +40,14 @@ ServedDevice::ServedDevice(const CudaDevice& device, std::unique_ptr<Driver> dri
       core_(driver_.get(), AllocatorOptions{limit}),
       allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)) {}
 
-// One request of all there is, given back at once, leaves the blocks behind.
+// One request of all there is, given back at once, leaves the blocks behind, and no stream that later ones must wait for.
 Status ServedDevice::Preallocate() {
   const Bytes all = AlignDown(limit_, driver_->granularity());
   const StatusOr<Address> address = core_.Allocate(all, StreamHandle());
   if (!address.ok()) return address.status();
   core_.Free(*address, StreamHandle());
   core_.ResetPeaks();
-  return OkStatus();
+  return core_.RetireStream(StreamHandle());
 }
 
 std::string ServedDevice::Describe() const {

@@ -62,6 +62,9 @@ bool TslAllocator::FreeOnStream(void* pointer, StreamHandle stream) {
   return allocator_->Free(ForgetShifted(address).value_or(address), stream);
 }
 
+// A stream that cannot be waited for is on a device that runs nothing more; there is nobody to tell.
+void TslAllocator::RetireStream(StreamHandle stream) { allocator_->RetireStream(stream).IgnoreError(); }
+
 void* TslAllocator::AllocateRaw(size_t alignment, size_t num_bytes) {
   StatusOr<void*> pointer = AllocateOnStream(alignment, num_bytes, StreamHandle{stream_.load()});
   return pointer.ok() ? *pointer : nullptr;

@@ -32,6 +32,8 @@ class TslAllocator final : public tsl::Allocator {
   StatusOr<void*> AllocateOnStream(size_t alignment, size_t num_bytes, StreamHandle stream);
   // False: `pointer` is not a live lease of ours, and nothing was done.
   bool FreeOnStream(void* pointer, StreamHandle stream);
+  // To be called before `stream` is destroyed.
+  void RetireStream(StreamHandle stream);
 
   std::string Name() override { return name_; }
   void* AllocateRaw(size_t alignment, size_t num_bytes) override;

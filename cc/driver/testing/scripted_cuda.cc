@@ -204,13 +204,27 @@ EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
 }
 
 EXPORT CUresult cuEventDestroy_v2(CUevent) { SCOPED_CALL("cuEventDestroy"); --Seen().events; return CUDA_SUCCESS; }
-EXPORT CUresult cuEventRecord(CUevent, CUstream) { SCOPED_CALL("cuEventRecord"); return CUDA_SUCCESS; }
+
+EXPORT CUresult cuEventRecord(CUevent, CUstream stream) {
+  SCOPED_CALL("cuEventRecord");
+  if (Seen().destroyed_streams.count(stream) != 0) Seen().violations.push_back("an event on a destroyed stream");
+  return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuEventQuery(CUevent) { SCOPED_CALL("cuEventQuery"); return CUDA_SUCCESS; }
 EXPORT CUresult cuEventSynchronize(CUevent) { SCOPED_CALL("cuEventSynchronize"); return CUDA_SUCCESS; }
 EXPORT CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { SCOPED_CALL("cuStreamWaitEvent"); return CUDA_SUCCESS; }
 
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  *status = stream == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (Seen().destroyed_streams.count(stream) != 0) Seen().violations.push_back("a question about a destroyed stream");
+  *status = stream != Script().captured_stream ? CU_STREAM_CAPTURE_STATUS_NONE
+                                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+  CALL("cuStreamDestroy");
+  Seen().destroyed_streams.insert(stream);
   return CUDA_SUCCESS;
 }
 

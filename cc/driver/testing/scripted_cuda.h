@@ -27,6 +27,7 @@ struct CudaScript {
   size_t descriptor_limit = SIZE_MAX;         // larger blocks with a file descriptor are refused, as on WSL2
   bool rdma_access_fails = false;             // created, mapped, then refused, as on WSL2
   bool forgets_writes = false;
+  CUstream captured_stream = reinterpret_cast<CUstream>(0xCA);
 
   std::string failing_call;  // returns `failure` at its `failing_nth` call (1 is the next one), 0: at every one
   int failing_nth = 0;
@@ -38,6 +39,7 @@ struct CudaObservations {
   std::vector<CUmemAllocationProp> created;        // properties of each block made, in order
   std::vector<std::vector<int>> access;            // devices of each cuMemSetAccess, in order
   std::vector<std::string> violations;             // wrong context or capture mode, unknown handles
+  std::set<CUstream> destroyed_streams;
   int blocks = 0, reservations = 0, mappings = 0;  // held now
   int events = 0, contexts = 0;
   int pool_allocations = 0;  // live ones of the driver's own pool
