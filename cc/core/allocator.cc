@@ -6,7 +6,11 @@ namespace gmlake {
 namespace {
 
 constexpr Bytes kAlignment(256);  // what XLA expects of device memory
+constexpr Bytes kMostBytes(int64_t{1} << 46);
 constexpr ReclaimBudget kBudget;
+
+// Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
+bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 
 }  // namespace
 
@@ -22,18 +26,22 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
 
 Allocator::~Allocator() {
   std::lock_guard<std::mutex> lock(mutex_);
-  order_.Quiesce().IgnoreError();  // a device that is gone cannot be waited for, and has no work left
-  reclaimer_.ReleaseAll();
+  RetryPending();
+  // Without proof that the work is over, everything stays mapped: a leak that ends with the process, not a fault.
+  if (order_.Quiesce().ok()) reclaimer_.ReleaseAll();
 }
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (IsAbsurd(size)) return Refuse(size, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   Status ordered = order_.Acquire(stream);
   if (!ordered.ok()) return Refuse(size, ordered);
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
   StatusOr<Placement> placement = Place(placed, stream);
   if (!placement.ok() && !pending_.empty()) {
     RetryPending();
+    ordered = order_.Acquire(stream);  // once more: what was pending came free after the first
+    if (!ordered.ok()) return Refuse(size, ordered);
     placement = Place(placed, stream);
   }
   if (!placement.ok()) return Refuse(size, placement.status());

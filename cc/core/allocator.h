@@ -34,6 +34,7 @@ struct AllocatorOptions {
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);
+  // Gives back what is free. What is still leased stays mapped: its owner may have work queued on any stream.
   ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;

@@ -6,7 +6,7 @@
 namespace gmlake {
 
 BlockId BlockTable::Add(BlockHandle handle, Address home, Bytes size, ChunkId first_chunk) {
-  Block block{handle, home, size, first_chunk, {}};
+  Block block{handle, home, size, first_chunk, {}, /*pinned=*/false};
   BlockId id = static_cast<BlockId>(blocks_.size());
   if (!unused_.empty()) {
     id = unused_.back();

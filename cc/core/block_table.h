@@ -20,6 +20,7 @@ struct Block {
   Bytes size;
   ChunkId first_chunk = kNone;    // covers the byte at `home`
   std::vector<RangeId> aliases;  // stitched ranges that map it too
+  bool pinned = false;           // a mapping of it would not come off: usable, but never released
 
   Address end() const { return home + size; }
 };

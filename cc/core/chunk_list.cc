@@ -55,6 +55,11 @@ ChunkId ChunkList::Close(ChunkId free, Bytes offset, Bytes size) {
   return Coalesce(id);
 }
 
+void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
+  Unbin(hole);
+  at(Isolate(hole, offset, size)).state = ChunkState::kUsed;
+}
+
 ChunkId ChunkList::Isolate(ChunkId id, Bytes offset, Bytes size) {
   if (offset > Bytes(0)) {
     id = Cut(id, offset);

@@ -39,6 +39,8 @@ class ChunkList {
   ChunkId Open(ChunkId hole, Bytes offset, Bytes size);
   ChunkId Settle(ChunkId opened);
   ChunkId Close(ChunkId free, Bytes offset, Bytes size);
+  // A part of a hole becomes used for good: addresses that must not be mapped again.
+  void Spoil(ChunkId hole, Bytes offset, Bytes size);
 
   const FreeBins& bins() const { return bins_; }
   Bytes free_bytes() const { return free_bytes_; }

@@ -12,6 +12,7 @@ constexpr Bytes kLeastReserve = GiB(1);
 }  // namespace
 
 StatusOr<Grower::Plan> Grower::Contiguous(Bytes request) {
+  memory_->AvoidWreckage();
   for (ChunkId hole : memory_->space.holes()) {
     const Bytes deficit = request - FreeBefore(hole);
     if (AlignUp(deficit, memory_->blocks.granularity()) <= memory_->chunks[hole].size) {
@@ -24,6 +25,7 @@ StatusOr<Grower::Plan> Grower::Contiguous(Bytes request) {
 }
 
 StatusOr<Grower::Plan> Grower::Anywhere(Bytes size) {
+  memory_->AvoidWreckage();
   for (ChunkId hole : memory_->space.holes()) {
     if (size <= memory_->chunks[hole].size) return Plan{hole, size};
   }

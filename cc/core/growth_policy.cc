@@ -10,7 +10,8 @@ constexpr int64_t kPeakPerBlock = 128;     // a block is at most this fraction o
 constexpr int64_t kHeadroomPerBlock = 32;  // and at most this fraction of what the limit still allows
 constexpr Bytes kLargestBlock = MiB(64);
 
-Bytes Headroom(const GrowthInput& input) { return input.limit - input.reserved; }
+// Whole granules, though the limit need not be one of them.
+Bytes Headroom(const GrowthInput& input) { return AlignDown(input.limit, input.granularity) - input.reserved; }
 
 }  // namespace
 

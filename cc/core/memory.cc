@@ -1,5 +1,7 @@
 #include "cc/core/memory.h"
 
+#include <algorithm>
+
 namespace gmlake {
 
 // Pieces that follow each other at home too become one chunk.
@@ -25,6 +27,29 @@ void Memory::Give(ChunkId first) {
     space.Give(id);
     id = next;
   }
+}
+
+void Memory::AvoidWreckage() {
+  for (const Wreckage::Place& place : wreckage.mapped) {
+    SpoilHole(place);
+    Pin(place.block);
+  }
+  wreckage.mapped.clear();
+}
+
+// Places outside the holes are in a range of their own, which is never used again.
+void Memory::SpoilHole(const Wreckage::Place& place) {
+  const std::vector<ChunkId>& holes = space.holes();
+  const auto hole = std::find_if(holes.begin(), holes.end(), [&](ChunkId id) {
+    return chunks[id].address <= place.address && place.address < chunks[id].end();
+  });
+  if (hole != holes.end()) space.Spoil(*hole, place.address - chunks[*hole].address, place.size);
+}
+
+void Memory::Pin(BlockHandle handle) {
+  blocks.ForEach([&](BlockId id) {
+    if (blocks[id].handle.value == handle.value) blocks[id].pinned = true;
+  });
 }
 
 ChunkId Memory::TakeInterval(Address from, Address to) {

@@ -28,6 +28,8 @@ struct Memory {
   ChunkId Take(const std::vector<Piece>& pieces);
   // Makes every chunk of the lease free again.
   void Give(ChunkId first);
+  // After a transaction left mappings that would not come off: no growth there, and their blocks are not released.
+  void AvoidWreckage();
 
   ChunkStore chunks;
   BlockTable blocks;
@@ -39,6 +41,8 @@ struct Memory {
 
  private:
   ChunkId TakeInterval(Address from, Address to);
+  void SpoilHole(const Wreckage::Place& place);
+  void Pin(BlockHandle handle);
 };
 
 }  // namespace gmlake

@@ -23,6 +23,7 @@ void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
 }
 
 Bytes Reclaimer::Trim(Bytes target) {
+  memory_->AvoidWreckage();
   std::vector<BlockId> blocks;
   memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
   Bytes given(0);
@@ -36,18 +37,17 @@ Bytes Reclaimer::Trim(Bytes target) {
 }
 
 void Reclaimer::ReleaseAll() {
-  std::vector<RangeId> ranges;
-  memory_->ranges.ForEach([&](RangeId id) { ranges.push_back(id); });
-  for (RangeId id : ranges) Unmap(id);
-  std::vector<BlockId> blocks;
-  memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
-  for (BlockId id : blocks) ReleaseMemory(id);
-  FreeAddresses();
+  EnforceBudget({/*mappings=*/0, /*bytes=*/Bytes(0)});
+  Trim(Bytes(0));
+  for (const PrimitiveRange& range : memory_->blocks.ranges()) {
+    if (IsEmpty(range)) driver_->FreeAddress(range.base, range.size).IgnoreError();  // nobody is left to tell
+  }
 }
 
 // All bytes free, and no lease through any range that maps it (the lease would be on other blocks, but the range must
 // stay whole for it).
 bool Reclaimer::IsIdle(const Block& block) const {
+  if (block.pinned) return false;
   const Chunk& chunk = memory_->chunks[block.first_chunk];
   if (chunk.state != ChunkState::kFree || chunk.end() < block.end()) return false;
   return std::all_of(block.aliases.begin(), block.aliases.end(),
@@ -98,16 +98,12 @@ void Reclaimer::QuarantineBlock(BlockId id) {
   ++memory_->num_quarantined_blocks;
 }
 
-void Reclaimer::ReleaseMemory(BlockId id) {
-  const Block& block = memory_->blocks[id];
-  driver_->Unmap(block.home, block.size).IgnoreError();  // nobody is left to tell
-  driver_->Release(block.handle).IgnoreError();
-}
-
-void Reclaimer::FreeAddresses() {
-  for (const PrimitiveRange& range : memory_->blocks.ranges()) {
-    driver_->FreeAddress(range.base, range.size).IgnoreError();  // nobody is left to tell
-  }
+// Nothing is mapped in the range: it is one hole again.
+bool Reclaimer::IsEmpty(const PrimitiveRange& range) const {
+  const std::vector<ChunkId>& holes = memory_->space.holes();
+  return std::any_of(holes.begin(), holes.end(), [&](ChunkId id) {
+    return memory_->chunks[id].address == range.base && memory_->chunks[id].size == range.size;
+  });
 }
 
 }  // namespace gmlake

@@ -29,7 +29,7 @@ class Reclaimer {
   void EnforceBudget(const ReclaimBudget& budget);
   // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
-  // At the end of the allocator's life: everything, leased or not.
+  // At the end of the allocator's life: everything but what is leased or in doubt, which stays as it is.
   void ReleaseAll();
 
   int64_t num_reclaimed() const { return num_reclaimed_; }
@@ -40,8 +40,7 @@ class Reclaimer {
   void Unmap(RangeId range);
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);
-  void ReleaseMemory(BlockId block);
-  void FreeAddresses();
+  bool IsEmpty(const PrimitiveRange& range) const;
 
   Driver* driver_;
   Memory* memory_;

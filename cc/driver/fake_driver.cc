@@ -1,6 +1,7 @@
 #include "cc/driver/fake_driver.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gmlake {
 namespace {
@@ -26,20 +27,25 @@ void FakeDriver::SetForeignMemory(Bytes bytes) {
   foreign_ = bytes;
 }
 
-void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size) {
+void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size, int64_t owner) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (Address at = address; at < address + size;) {
-    auto mapping = mappings_.upper_bound(at);
-    if (mapping == mappings_.begin()) return void(Violate("work touches an address that is not mapped"));
-    --mapping;
-    const Address end = mapping->first + mapping->second.size;
-    if (end <= at || !mapping->second.accessible) {
-      return void(Violate("work touches an address that is not accessible"));
-    }
-    at = end;
-  }
+  Work work{0, address, size, owner, ExtentsOf(address, size)};
+  if (work.extents.empty()) return void(Violate("work touches an address that is not mapped and accessible"));
+  if (!IsOrdered(stream.value, work)) Violate("work of two owners on the same memory is not in order").IgnoreError();
   Stream& queue = streams_[stream.value];
-  queue.work.push_back({++queue.queued, address, size});
+  work.number = ++queue.queued;
+  queue.work.push_back(std::move(work));
+}
+
+void FakeDriver::Order(StreamHandle later, StreamHandle earlier) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Await(later.value, Now(earlier.value));
+}
+
+void FakeDriver::FinishSome(StreamHandle stream, int64_t count) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Stream& queue = streams_[stream.value];
+  Finish(stream.value, std::min(queue.queued, queue.finished + count));
 }
 
 void FakeDriver::FinishAll() {
@@ -54,6 +60,21 @@ void FakeDriver::FinishAll() {
 int64_t FakeDriver::num_calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return calls_;
+}
+
+int64_t FakeDriver::num_failed() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return failed_;
+}
+
+int64_t FakeDriver::num_failed_unmaps() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return failed_unmaps_;
+}
+
+int64_t FakeDriver::num_mapping_changes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return mapping_changes_;
 }
 
 int64_t FakeDriver::num_blocks() const {
@@ -88,17 +109,7 @@ std::vector<std::string> FakeDriver::violations() const {
 
 std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Extent> extents;
-  for (Address at = address; at < address + size;) {
-    auto mapping = mappings_.upper_bound(at);
-    if (mapping == mappings_.begin()) return {};
-    --mapping;
-    const Address end = std::min(mapping->first + mapping->second.size, address + size);
-    if (end <= at || !mapping->second.accessible) return {};
-    extents.push_back({mapping->second.block, at - mapping->first, end - at});
-    at = end;
-  }
-  return extents;
+  return ExtentsOf(address, size);
 }
 
 StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
@@ -154,6 +165,7 @@ Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
   if (!Reserved(address, size)) return Violate("map outside a reservation");
   if (AnyMapped(address, size)) return Violate("map over a mapping");
   mappings_[address] = {size, block.value};
+  ++mapping_changes_;
   ++found->second.mappings;
   return OkStatus();
 }
@@ -171,13 +183,17 @@ Status FakeDriver::SetAccess(Address address, Bytes size) {
 Status FakeDriver::Unmap(Address address, Bytes size) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("unmap");
-  if (!status.ok()) return status;
+  if (!status.ok()) {
+    ++failed_unmaps_;
+    return status;
+  }
   const std::vector<Mappings::iterator> tiles = Tiles(address, size);
   if (tiles.empty()) return Violate("unmap of something else than whole mappings");
   if (InUse(address, size)) return Violate("unmap under work that has not finished");
   for (const auto& tile : tiles) {
     const uint64_t block = tile->second.block;
     mappings_.erase(tile);
+    ++mapping_changes_;
     --blocks_[block].mappings;
     Drop(block);
   }
@@ -188,10 +204,9 @@ StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("record");
   if (!status.ok()) return status;
-  Stream& queue = streams_[stream.value];
-  if (queue.capturing) return Violate("event recorded on a stream that is being captured");
+  if (streams_[stream.value].capturing) return Violate("event recorded on a stream that is being captured");
   void* event = reinterpret_cast<void*>(next_event_++);
-  events_[event] = {stream.value, queue.queued};
+  events_[event] = Now(stream.value);
   return EventHandle{event};
 }
 
@@ -220,10 +235,8 @@ Status FakeDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
   if (!status.ok()) return status;
   const auto found = events_.find(event.value);
   if (found == events_.end()) return Violate("wait for an event that was never recorded");
-  Stream& queue = streams_[stream.value];
-  if (queue.capturing) return Violate("wait put on a stream that is being captured");
-  // The wait is an entry of the queue itself: an event recorded right after it completes only after it.
-  queue.waits.push_back({++queue.queued, found->second.stream, found->second.number});
+  if (streams_[stream.value].capturing) return Violate("wait put on a stream that is being captured");
+  Await(stream.value, found->second);
   return OkStatus();
 }
 
@@ -249,12 +262,30 @@ StatusOr<DeviceMemory> FakeDriver::QueryMemory() {
 Status FakeDriver::Enter(const char* name) {
   const int64_t call = calls_++;
   if (call < fail_first_ || call >= fail_end_) return OkStatus();
+  ++failed_;
   return Status(fail_code_, std::string("scripted failure of ") + name);
 }
 
 Status FakeDriver::Violate(const std::string& what) {
   violations_.push_back(what);
   return Status(StatusCode::kInvalidArgument, what);
+}
+
+FakeDriver::Point FakeDriver::Now(void* stream) {
+  const Stream& queue = streams_[stream];
+  Point point{stream, queue.queued, queue.clock};
+  point.clock[stream] = queue.queued;
+  return point;
+}
+
+// The wait is an entry of the queue itself: an event recorded right after it completes only after it.
+void FakeDriver::Await(void* stream, const Point& point) {
+  Stream& queue = streams_[stream];
+  queue.waits.push_back({++queue.queued, point.stream, point.number});
+  for (const auto& [other, number] : point.clock) {
+    int64_t& known = queue.clock[other];
+    known = std::max(known, number);
+  }
 }
 
 // Work up to `number` is done, and with it everything it had to wait for.
@@ -264,10 +295,51 @@ void FakeDriver::Finish(void* handle, int64_t number) {
   stream.finished = number;
   const auto done = [&](const Work& work) { return work.number <= number; };
   stream.work.erase(std::remove_if(stream.work.begin(), stream.work.end(), done), stream.work.end());
-  const std::vector<Wait> waits = stream.waits;
-  for (const Wait& wait : waits) {
-    if (wait.number <= number) Finish(wait.stream, wait.until);
+  const auto later = std::partition_point(stream.waits.begin(), stream.waits.end(),
+                                          [&](const Wait& wait) { return wait.number <= number; });
+  const std::vector<Wait> met(stream.waits.begin(), later);
+  stream.waits.erase(stream.waits.begin(), later);
+  for (const Wait& wait : met) Finish(wait.stream, wait.until);
+}
+
+std::vector<FakeDriver::Extent> FakeDriver::ExtentsOf(Address address, Bytes size) const {
+  std::vector<Extent> extents;
+  for (Address at = address; at < address + size;) {
+    auto mapping = mappings_.upper_bound(at);
+    if (mapping == mappings_.begin()) return {};
+    --mapping;
+    const Address end = std::min(mapping->first + mapping->second.size, address + size);
+    if (end <= at || !mapping->second.accessible) return {};
+    extents.push_back({mapping->second.block, at - mapping->first, end - at});
+    at = end;
   }
+  return extents;
+}
+
+// Does `work`, queued on `stream` now, come after all unfinished work of others on the same physical bytes?
+bool FakeDriver::IsOrdered(void* stream, const Work& work) const {
+  const auto own = streams_.find(stream);
+  const auto knows = [&](void* other, int64_t number) {
+    if (own == streams_.end()) return false;
+    const auto known = own->second.clock.find(other);
+    return known != own->second.clock.end() && known->second >= number;
+  };
+  for (const auto& [other, queue] : streams_) {
+    if (other == stream) continue;
+    for (const Work& earlier : queue.work) {
+      if (earlier.owner != work.owner && !knows(other, earlier.number) && SharesBytes(earlier, work)) return false;
+    }
+  }
+  return true;
+}
+
+bool FakeDriver::SharesBytes(const Work& a, const Work& b) {
+  for (const Extent& x : a.extents) {
+    for (const Extent& y : b.extents) {
+      if (x.block == y.block && x.offset < y.offset + y.size && y.offset < x.offset + x.size) return true;
+    }
+  }
+  return false;
 }
 
 bool FakeDriver::InUse(Address address, Bytes size) const {

@@ -31,13 +31,21 @@ class FakeDriver final : public Driver {
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
-  // Queues work on `stream` that touches [address, address + size); all of it must be accessible.
-  void Launch(StreamHandle stream, Address address, Bytes size);
+  // Queues work on `stream` that touches [address, address + size); all of it must be accessible. Work of different
+  // owners on the same physical bytes must be in order: a violation if nothing makes this work wait for the other.
+  void Launch(StreamHandle stream, Address address, Bytes size, int64_t owner = 0);
+  // `later` waits for all that is queued on `earlier`, as the host framework sees to it. Never fails, is not counted.
+  void Order(StreamHandle later, StreamHandle earlier);
+  // The oldest `count` pieces of queued work on `stream` finish, and everything that they waited for.
+  void FinishSome(StreamHandle stream, int64_t count);
   // All queued work finishes.
   void FinishAll();
 
   // What exists now.
   int64_t num_calls() const;   // since the start, those that can be made to fail
+  int64_t num_failed() const;  // of these, those that the script made fail
+  int64_t num_failed_unmaps() const;
+  int64_t num_mapping_changes() const;  // maps and unmaps that happened
   int64_t num_blocks() const;  // handles not yet released
   int64_t num_mappings() const;
   int64_t num_reservations() const;
@@ -83,7 +91,11 @@ class FakeDriver final : public Driver {
     int64_t number;
     Address address;
     Bytes size;
+    int64_t owner;
+    std::vector<Extent> extents;
   };
+  // How far each other stream's work is known to be over before this point.
+  using Clock = std::map<void*, int64_t>;
   struct Wait {
     int64_t number;  // work after this number of the waiting stream comes after ...
     void* stream;    // ... this stream's
@@ -95,17 +107,24 @@ class FakeDriver final : public Driver {
     bool capturing = false;
     std::vector<Work> work;
     std::vector<Wait> waits;
+    Clock clock;
   };
   struct Point {
     void* stream;
     int64_t number;
+    Clock clock;
   };
   using Mappings = std::map<Address, Mapping>;
 
   // Counts the call; an error if the script says so.
   Status Enter(const char* name);
   Status Violate(const std::string& what);
+  Point Now(void* stream);
+  void Await(void* stream, const Point& point);
   void Finish(void* stream, int64_t number);
+  std::vector<Extent> ExtentsOf(Address address, Bytes size) const;
+  bool IsOrdered(void* stream, const Work& work) const;
+  static bool SharesBytes(const Work& a, const Work& b);
   bool InUse(Address address, Bytes size) const;
   bool Reserved(Address address, Bytes size) const;
   bool AnyMapped(Address address, Bytes size) const;
@@ -118,6 +137,9 @@ class FakeDriver final : public Driver {
   const Bytes total_;
   Bytes foreign_;
   int64_t calls_ = 0;
+  int64_t failed_ = 0;
+  int64_t failed_unmaps_ = 0;
+  int64_t mapping_changes_ = 0;
   int64_t fail_first_ = 0;
   int64_t fail_end_ = 0;
   StatusCode fail_code_ = StatusCode::kOk;

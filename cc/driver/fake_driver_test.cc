@@ -63,6 +63,32 @@ TEST_F(FakeDriverTest, AWaitBetweenStreamsCarriesCompletion) {
   EXPECT_TRUE(driver_.Unmap(address, MiB(4)).ok());
 }
 
+TEST_F(FakeDriverTest, SeesTwoOwnersWithoutOrder) {
+  const Address address = MapOne(MiB(4));
+  const Address alias = *driver_.Reserve(MiB(4));
+  ASSERT_TRUE(driver_.Map(alias, MiB(4), block_).ok());
+  ASSERT_TRUE(driver_.SetAccess(alias, MiB(4)).ok());
+  driver_.Launch(kStream, address, MiB(2), /*owner=*/1);
+  driver_.Launch(kStream, alias, MiB(4), /*owner=*/2);
+  driver_.Launch(kOther, alias + MiB(2), MiB(2), /*owner=*/2);
+  driver_.Launch(kOther, address + MiB(2), Bytes(1), /*owner=*/2);
+  EXPECT_TRUE(driver_.violations().empty());
+  driver_.Launch(kOther, alias, Bytes(1), /*owner=*/3);
+  EXPECT_EQ(driver_.violations().size(), 1u);
+}
+
+TEST_F(FakeDriverTest, AnOrderMayPassThroughAThirdStream) {
+  const StreamHandle third{reinterpret_cast<void*>(3)};
+  const Address address = MapOne(MiB(4));
+  driver_.Launch(kStream, address, MiB(4), /*owner=*/1);
+  driver_.Order(third, kStream);
+  driver_.Order(kOther, third);
+  driver_.Launch(kOther, address, MiB(4), /*owner=*/2);
+  EXPECT_TRUE(driver_.violations().empty());
+  driver_.FinishSome(kOther, 2);
+  EXPECT_TRUE(driver_.Unmap(address, MiB(4)).ok());
+}
+
 TEST_F(FakeDriverTest, FailsTheCallsItWasToldTo) {
   driver_.FailCalls(1, 1, StatusCode::kDriverError);
   EXPECT_TRUE(driver_.Reserve(MiB(2)).ok());

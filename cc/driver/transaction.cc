@@ -58,7 +58,9 @@ void Transaction::UndoReserve(const Step& step) {
 
 // Fresh mappings were never given to anybody, so no queued work can touch them.
 void Transaction::UndoMap(const Step& step) {
-  if (!driver_->Unmap(step.address, step.size).ok()) stuck_maps_.push_back(step);
+  if (driver_->Unmap(step.address, step.size).ok()) return;
+  stuck_maps_.push_back(step);
+  wreckage_->mapped.push_back({step.address, step.size, step.block});
 }
 
 bool Transaction::IsStuck(BlockHandle block) const {

@@ -14,9 +14,18 @@ namespace gmlake {
 
 // What could not be undone: held by the driver, of no more use to us.
 struct Wreckage {
+  // A mapping that would not come off. Nothing must be mapped at these addresses again, and releasing the block would
+  // not give its memory back.
+  struct Place {
+    Address address;
+    Bytes size;
+    BlockHandle block;
+  };
+
   Bytes bytes;         // physical memory still held
   int64_t blocks = 0;  // handles still held
   int64_t ranges = 0;  // reservations that could not be freed
+  std::vector<Place> mapped;
 };
 
 // Model: a list of done steps, newest last. Invariant: every entry was acknowledged by the driver and not yet undone.

@@ -1,0 +1,278 @@
+#include "cc/safety/program.h"
+
+#include <algorithm>
+
+namespace gmlake {
+namespace {
+
+constexpr Bytes kGranule = MiB(2);
+constexpr Bytes kDevice = GiB(1);
+constexpr size_t kMostLeases = 48;
+constexpr size_t kHistory = 8;
+constexpr int64_t kMostTries = 3;  // frees that wait for a stream settle within so many rounds
+
+}  // namespace
+
+std::vector<Operation> Decode(const uint8_t* data, size_t size) {
+  std::vector<Operation> operations;
+  for (size_t at = 0; at + 4 <= size; at += 4) {
+    operations.push_back({data[at], data[at + 1], data[at + 2], data[at + 3]});
+  }
+  return operations;
+}
+
+Program::Program(Bytes limit)
+    : limit_(limit),
+      driver_(kDevice),
+      allocator_(std::make_unique<Allocator>(&driver_, AllocatorOptions{limit})),
+      shadow_(&driver_, allocator_.get()) {
+  // The first stream to ask is the home stream; programs can rely on its being Stream(0).
+  Request(Bytes(1), home_);
+  Free({});
+}
+
+std::string Program::Step(Operation operation) {
+  Dispatch(operation);
+  return problem_.empty() ? shadow_.Check() : problem_;
+}
+
+// Of 64 kinds, 24 allocate, 20 free and 8 use, so that a random program keeps memory moving.
+void Program::Dispatch(Operation operation) {
+  using Action = void (Program::*)(Operation);
+  static constexpr Action kActions[] = {
+      &Program::FreeForeign, &Program::Query,   &Program::AllocateAbsurd, &Program::Trim,
+      &Program::ChangeLimit, &Program::Capture, &Program::FailCalls,      &Program::TakeForeignMemory,
+      &Program::FinishWork,  &Program::FinishWork, &Program::Maintain,    &Program::Maintain};
+  const int kind = operation.kind % 64;
+  if (kind < 24) return Allocate(operation);
+  if (kind < 44) return Free(operation);
+  if (kind < 52) return Use(operation);
+  (this->*kActions[kind - 52])(operation);
+}
+
+Bytes Program::SizeOf(Operation operation) {
+  const int64_t a = operation.a / 8;
+  const int64_t b = operation.b;
+  switch (operation.a % 8) {
+    case 0: return Bytes(a * b * 8);
+    case 1: return KiB(128) + Bytes(b * 1000);
+    case 2: return MiB(1 + a % 4);
+    case 3: return kGranule * (1 + a % 4);
+    case 4: return MiB(1 + a % 16) + Bytes(b);
+    case 5: return AlignDown(limit_ / 32, Bytes(256)) * (1 + b % 16);
+    case 6: return kGranule * (1 + a % 12);
+    default: return history_.empty() ? Bytes(0) : history_[b % history_.size()];
+  }
+}
+
+void Program::Allocate(Operation operation) {
+  if (shadow_.leases().size() >= kMostLeases) return Free(operation);
+  const Bytes size = SizeOf(operation);
+  if (history_.size() < kHistory) history_.push_back(size);
+  history_[operation.b % history_.size()] = size;
+  Request(size, Stream(operation.c % 8 < 5 ? 0 : operation.c % 8));
+}
+
+// Sizes that no device has, up to the largest number: refused, nothing else.
+void Program::AllocateAbsurd(Operation operation) {
+  const int64_t most = INT64_MAX - operation.a;
+  Request(Bytes(operation.b % 2 == 0 ? most : most >> (operation.b % 24)), Stream(0));
+}
+
+void Program::Request(Bytes size, StreamHandle stream) {
+  const Before before = Now();
+  const StatusOr<Address> address = allocator_->Allocate(size, stream);
+  if (Capturing(home_) || Capturing(stream)) {
+    Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
+  }
+  if (!address.ok()) {
+    shadow_.Refused();
+    return ExpectRefusalLeftNoTrace(before, size, stream);
+  }
+  shadow_.Begin(*address, size, stream);
+  Launch(shadow_.leases().size() - 1, stream);
+}
+
+void Program::ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamHandle stream) {
+  const AllocatorStats after = allocator_->Stats();
+  const Bytes doubt = after.bytes_quarantined - before.stats.bytes_quarantined;
+  Expect(after.bytes_in_use == before.stats.bytes_in_use, "a refused request changed bytes_in_use");
+  Expect(after.peak_bytes_in_use == before.stats.peak_bytes_in_use, "a refused request moved a peak");
+  Expect(after.bytes_reserved <= before.stats.bytes_reserved + doubt, "a refused request kept memory");
+  Expect(after.bytes_limit == before.stats.bytes_limit, "a refused request changed the limit");
+  const int64_t failed = driver_.num_failed() - before.failed_calls;
+  Expect(failed > 0 || doubt == Bytes(0), "memory went into quarantine without a driver error");
+  Expect(!MustSucceed(before, size, stream), "a request below largest_servable was refused");
+}
+
+// Nothing stood in the way, and the allocator itself had said that so much can be had.
+bool Program::MustSucceed(const Before& before, Bytes size, StreamHandle stream) const {
+  if (foreign_memory_ || Capturing(home_) || Capturing(stream)) return false;
+  if (driver_.num_failed() > before.failed_calls) return false;
+  return size < limit_ && AlignUp(size, kGranule) + kGranule <= before.stats.largest_servable;
+}
+
+void Program::Launch(size_t index, StreamHandle stream) {
+  if (Capturing(stream)) return;  // recorded, not run
+  const Shadow::Lease& lease = shadow_[index];
+  driver_.Launch(stream, lease.address, std::max(lease.size, Bytes(1)), lease.owner);
+}
+
+// Could the framework put `stream` behind every other stream that used the lease?
+bool Program::CanOrder(const Shadow::Lease& lease, StreamHandle stream) const {
+  return std::all_of(lease.streams.begin(), lease.streams.end(), [&](StreamHandle other) {
+    return other == stream || !(Capturing(other) || Capturing(stream));
+  });
+}
+
+void Program::Use(Operation operation) {
+  if (shadow_.leases().empty()) return;
+  const size_t index = operation.a % shadow_.leases().size();
+  Shadow::Lease& lease = shadow_[index];
+  const StreamHandle stream = Stream(operation.c);
+  if (!CanOrder(lease, stream)) return;
+  for (StreamHandle other : lease.streams) {
+    if (other != stream) driver_.Order(stream, other);
+  }
+  if (std::find(lease.streams.begin(), lease.streams.end(), stream) == lease.streams.end()) {
+    lease.streams.push_back(stream);
+  }
+  Launch(index, stream);
+}
+
+void Program::Free(Operation operation) {
+  if (shadow_.leases().empty()) return;
+  const size_t index = (operation.a | operation.b << 8) % shadow_.leases().size();
+  const Shadow::Lease& lease = shadow_[index];
+  const StreamHandle stream = operation.c % 4 == 0 ? Stream(operation.c / 4) : lease.streams.front();
+  if (!CanOrder(lease, stream)) return;
+  for (StreamHandle other : lease.streams) {
+    if (other != stream) driver_.Order(stream, other);
+  }
+  const int64_t changes = driver_.num_mapping_changes();
+  Expect(allocator_->Free(lease.address, stream), "a live lease could not be freed");
+  Expect(changes == driver_.num_mapping_changes(), "a free changed a mapping");
+  shadow_.End(index);
+}
+
+// Addresses that are no lease: nowhere, inside a lease, freed before.
+void Program::FreeForeign(Operation operation) {
+  Address address(operation.a * 4096);
+  if (!shadow_.leases().empty() && operation.b % 2 == 0) {
+    const Shadow::Lease& lease = shadow_[operation.a % shadow_.leases().size()];
+    if (lease.size > Bytes(256)) address = lease.address + Bytes(256);
+  }
+  Expect(!allocator_->Owns(address), "an address that is no lease is owned");
+  Expect(!allocator_->Free(address, Stream(0)), "an address that is no lease was freed");
+}
+
+void Program::Query(Operation operation) {
+  for (const Shadow::Lease& lease : shadow_.leases()) {
+    Expect(allocator_->Owns(lease.address), "a live lease is not owned");
+    Expect(allocator_->RequestedSize(lease.address) == lease.size, "a live lease has another size");
+  }
+  if (operation.a % 2 == 0) allocator_->ResetPeaks();
+}
+
+void Program::Trim(Operation operation) {
+  const Before before = Now();
+  const Bytes target = operation.a % 2 == 0 ? Bytes(0) : MiB(operation.b);
+  const Bytes given = allocator_->Trim(target);
+  Expect(given == before.stats.bytes_reserved - allocator_->Stats().bytes_reserved, "trim miscounts what it gave back");
+  if (Capturing(home_)) {
+    Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
+  }
+}
+
+void Program::ChangeLimit(Operation operation) {
+  const Before before = Now();
+  const Bytes limit = limit_ / 4 + (limit_ - limit_ / 4) / 255 * operation.a;
+  const Status status = allocator_->SetLimit(limit);
+  const Bytes now = allocator_->Stats().bytes_limit;
+  Expect(now == (status.ok() ? limit : before.stats.bytes_limit), "the limit is not what it was set to");
+}
+
+void Program::Maintain(Operation operation) {
+  const Before before = Now();
+  allocator_->Maintain();
+  if (Capturing(home_)) {
+    Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
+  }
+}
+
+void Program::Capture(Operation operation) {
+  const StreamHandle stream = Stream(operation.a);
+  bool& capturing = capturing_[IndexOf(stream)];
+  capturing = !capturing && operation.b % 2 == 0;
+  driver_.SetCapturing(stream, capturing);
+}
+
+void Program::FailCalls(Operation operation) {
+  static constexpr StatusCode kCodes[] = {StatusCode::kDriverError, StatusCode::kOutOfMemory,
+                                          StatusCode::kNotReady, StatusCode::kDriverError};
+  driver_.FailCalls(operation.a % 24, operation.b % 4 == 0 ? 1 + operation.b / 16 : 1, kCodes[operation.c % 4]);
+}
+
+void Program::TakeForeignMemory(Operation operation) {
+  foreign_memory_ = operation.a % 2 == 0;
+  const Bytes room = kGranule * (operation.b % 16);
+  driver_.SetForeignMemory(foreign_memory_ ? kDevice - driver_.memory_in_use() - room : Bytes(0));
+}
+
+void Program::FinishWork(Operation operation) {
+  if (operation.a % 8 == 0) return driver_.FinishAll();
+  driver_.FinishSome(Stream(operation.b), operation.a / 8);
+}
+
+Program::Before Program::Now() const {
+  return {allocator_->Stats(), driver_.num_failed(), driver_.num_mapping_changes(), driver_.num_reservations()};
+}
+
+void Program::Expect(bool holds, const char* problem) {
+  if (!holds && problem_.empty()) problem_ = problem;
+}
+
+void Program::FreeAll() {
+  driver_.StopFailing();
+  driver_.SetForeignMemory(Bytes(0));
+  foreign_memory_ = false;
+  for (int i = 0; i < kStreams; ++i) Capture({0, static_cast<uint8_t>(i), 1, 0});
+  while (!shadow_.leases().empty()) Free({0, 0, 0, 1});
+  for (int64_t tries = 0; tries < kMostTries; ++tries) allocator_->Maintain();
+}
+
+std::string Program::Finish() {
+  FreeAll();
+  const AllocatorStats idle = allocator_->Stats();
+  Expect(idle.bytes_in_use + idle.bytes_pending == Bytes(0), "bytes are in use after everything was freed");
+  const Bytes all = AlignDown(idle.bytes_limit - idle.bytes_quarantined, kGranule);
+  if (all > Bytes(0)) {
+    Request(all, home_);
+    Expect(shadow_.leases().size() == 1, "all that the limit allows cannot be had after everything was freed");
+    FreeAll();
+  }
+  allocator_->Trim(Bytes(0));
+  // A block with a mapping that would not come off can be used, but not given back.
+  const Bytes held = allocator_->Stats().bytes_reserved;
+  Expect(held == idle.bytes_quarantined || driver_.num_failed_unmaps() > 0,
+         "a full trim leaves more than the quarantine");
+  std::string problem = problem_.empty() ? shadow_.Check() : problem_;
+  allocator_.reset();
+  if (driver_.memory_in_use() > held) problem_ = "memory leaked";
+  if (idle.bytes_quarantined == Bytes(0) && driver_.num_failed_unmaps() == 0 && driver_.num_mappings() > 0) {
+    problem_ = "mappings leaked";
+  }
+  if (driver_.num_failed() == 0 && driver_.num_reservations() > 0) problem_ = "addresses leaked";
+  if (driver_.num_events() > 0) problem_ = "events leaked";
+  if (!driver_.violations().empty()) problem_ = "at the end the driver saw: " + driver_.violations().front();
+  return problem.empty() ? problem_ : problem;
+}
+
+std::string Program::Abandon() {
+  driver_.StopFailing();
+  allocator_.reset();
+  if (driver_.num_events() > 0) return "events leaked";
+  return driver_.violations().empty() ? "" : "at an abrupt end the driver saw: " + driver_.violations().front();
+}
+
+}  // namespace gmlake

@@ -1,0 +1,96 @@
+// Programs of operations on one allocator, four bytes an operation, so that a random generator, a fuzzer and a kept
+// corpus all speak the same language. Any bytes are a program: numbers are taken modulo what exists.
+//
+// The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
+// stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
+// disappears) and bad luck (driver calls that fail). The shadow checks every step.
+#ifndef GMLAKE_SAFETY_PROGRAM_H_
+#define GMLAKE_SAFETY_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/allocator.h"
+#include "cc/driver/fake_driver.h"
+#include "cc/safety/shadow.h"
+
+namespace gmlake {
+
+struct Operation {
+  uint8_t kind = 0;
+  uint8_t a = 0;
+  uint8_t b = 0;
+  uint8_t c = 0;
+};
+
+std::vector<Operation> Decode(const uint8_t* data, size_t size);
+
+// Model: a device, an allocator and their shadow. Invariant: Step returns "" unless an invariant of the allocator broke;
+// after that the program is over. Not thread-safe.
+class Program {
+ public:
+  static constexpr int kStreams = 3;
+
+  explicit Program(Bytes limit);
+
+  // Does one operation and checks everything; the first problem, or nothing.
+  std::string Step(Operation operation);
+  // Ends well: all is freed, waited for, and must be there again; then the allocator goes and leaves nothing.
+  std::string Finish();
+  // Ends abruptly: the allocator goes while leases live and work is queued.
+  std::string Abandon();
+
+ private:
+  // What must not change when a request is refused.
+  struct Before {
+    AllocatorStats stats;
+    int64_t failed_calls;
+    int64_t mapping_changes;
+    int64_t reservations;
+  };
+
+  void Dispatch(Operation operation);
+  void Allocate(Operation operation);
+  void AllocateAbsurd(Operation operation);
+  void Free(Operation operation);
+  void FreeForeign(Operation operation);
+  void Use(Operation operation);
+  void Query(Operation operation);
+  void Trim(Operation operation);
+  void ChangeLimit(Operation operation);
+  void Maintain(Operation operation);
+  void Capture(Operation operation);
+  void FailCalls(Operation operation);
+  void TakeForeignMemory(Operation operation);
+  void FinishWork(Operation operation);
+
+  Bytes SizeOf(Operation operation);
+  void Request(Bytes size, StreamHandle stream);
+  void ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamHandle stream);
+  bool MustSucceed(const Before& before, Bytes size, StreamHandle stream) const;
+  bool CanOrder(const Shadow::Lease& lease, StreamHandle stream) const;
+  void Launch(size_t index, StreamHandle stream);
+  void FreeAll();
+  bool Capturing(StreamHandle stream) const { return capturing_[IndexOf(stream)]; }
+  static StreamHandle Stream(int index) { return {reinterpret_cast<void*>(static_cast<intptr_t>(index % kStreams + 1))}; }
+  static int IndexOf(StreamHandle stream) { return static_cast<int>(reinterpret_cast<intptr_t>(stream.value)) - 1; }
+  Before Now() const;
+  void Expect(bool holds, const char* problem);
+
+  Bytes limit_;
+  FakeDriver driver_;
+  std::unique_ptr<Allocator> allocator_;
+  Shadow shadow_;
+  const StreamHandle home_ = Stream(0);
+  bool capturing_[kStreams] = {};
+  bool foreign_memory_ = false;
+  std::vector<Bytes> history_;  // sizes to ask for again
+  std::string problem_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_SAFETY_PROGRAM_H_

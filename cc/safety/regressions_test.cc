@@ -1,0 +1,94 @@
+// What the random programs found, each as the shortest program or sequence that showed it. A test stays here for good.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cc/core/allocator.h"
+#include "cc/driver/fake_driver.h"
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kSecond{reinterpret_cast<void*>(2)};
+const StreamHandle kThird{reinterpret_cast<void*>(3)};
+
+class RegressionTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(allocator_.CheckInvariants(), "");
+    EXPECT_EQ(driver_.violations(), std::vector<std::string>());
+  }
+
+  FakeDriver driver_{GiB(4)};
+  Allocator allocator_{&driver_, {MiB(64)}};
+};
+
+TEST_F(RegressionTest, SizesThatOverflowWhenRoundedAreRefused) {
+  for (int64_t size : {INT64_MAX, INT64_MAX - 255, INT64_MAX / 2, int64_t{1} << 47}) {
+    EXPECT_EQ(allocator_.Allocate(Bytes(size), kHome).status().code(), StatusCode::kOutOfMemory);
+  }
+  EXPECT_EQ(driver_.num_blocks(), 0);
+}
+
+// A size that was unsigned at the caller's arrives negative: it is huge, not nothing.
+TEST_F(RegressionTest, NegativeSizesAreRefused) {
+  for (int64_t size : {int64_t{-1}, INT64_MIN}) {
+    EXPECT_EQ(allocator_.Allocate(Bytes(size), kHome).status().code(), StatusCode::kOutOfMemory);
+  }
+}
+
+// A limit between two granules: the last granule below it is the last there is.
+TEST_F(RegressionTest, ALimitThatIsNoMultipleOfTheGranuleHolds) {
+  ASSERT_TRUE(allocator_.SetLimit(MiB(5)).ok());
+  for (int i = 0; i < 6; ++i) allocator_.Allocate(MiB(1), kHome).status().IgnoreError();
+  EXPECT_EQ(allocator_.Stats().bytes_reserved, MiB(4));
+}
+
+// A growth fails and its mappings will not come off: the addresses under them are lost, the rest of the limit is not.
+TEST_F(RegressionTest, GrowthGoesAroundMappingsThatAreStuck) {
+  ASSERT_TRUE(allocator_.Free(*allocator_.Allocate(MiB(2), kHome), kHome));
+  for (int64_t first = 0; first < 12; ++first) {
+    driver_.FailCalls(first, 100, StatusCode::kDriverError);
+    const StatusOr<Address> some = allocator_.Allocate(MiB(8), kHome);
+    driver_.StopFailing();
+    if (some.ok()) allocator_.Free(*some, kHome);
+    const Bytes sound = MiB(64) - allocator_.Stats().bytes_quarantined;
+    const StatusOr<Address> all = allocator_.Allocate(sound, kHome);
+    ASSERT_TRUE(all.ok()) << first << ": " << all.status().message();
+    ASSERT_TRUE(allocator_.Free(*all, kHome));
+    allocator_.Trim(Bytes(0));
+  }
+  EXPECT_GT(allocator_.Stats().bytes_quarantined, Bytes(0));
+}
+
+// A stitch fails and its mappings will not come off: the blocks under them keep their memory whoever releases them, so
+// they are not released.
+TEST_F(RegressionTest, ABlockWithAStuckAliasIsNotReleased) {
+  std::vector<Address> leases;
+  for (int i = 0; i < 8; ++i) leases.push_back(*allocator_.Allocate(MiB(8), kHome));
+  for (int i = 0; i < 8; i += 2) allocator_.Free(leases[i], kHome);
+  driver_.FailCalls(4, 100, StatusCode::kDriverError);
+  ASSERT_FALSE(allocator_.Allocate(MiB(32), kHome).ok());
+  driver_.StopFailing();
+  ASSERT_GT(driver_.num_failed_unmaps(), 0);
+  allocator_.Trim(Bytes(0));
+  EXPECT_EQ(allocator_.Stats().bytes_reserved, driver_.memory_in_use());
+  EXPECT_TRUE(allocator_.Allocate(MiB(32), kHome).ok());
+}
+
+// A pending free settles while a request on another stream is being served: that stream has to wait for it as well.
+TEST_F(RegressionTest, WhatComesFreeDuringARequestIsInOrderForIt) {
+  const Address pending = *allocator_.Allocate(MiB(64), kHome);
+  driver_.SetCapturing(kSecond, true);
+  driver_.Launch(kSecond, pending, MiB(64), /*owner=*/1);
+  ASSERT_TRUE(allocator_.Free(pending, kSecond));
+  driver_.SetCapturing(kSecond, false);
+  const Address again = *allocator_.Allocate(MiB(64), kThird);
+  driver_.Launch(kThird, again, MiB(64), /*owner=*/2);
+}
+
+}  // namespace
+}  // namespace gmlake
