@@ -319,18 +319,20 @@ std::vector<FakeDriver::Extent> FakeDriver::ExtentsOf(Address address, Bytes siz
 // Does `work`, queued on `stream` now, come after all unfinished work of others on the same physical bytes?
 bool FakeDriver::IsOrdered(void* stream, const Work& work) const {
   const auto own = streams_.find(stream);
-  const auto knows = [&](void* other, int64_t number) {
-    if (own == streams_.end()) return false;
-    const auto known = own->second.clock.find(other);
-    return known != own->second.clock.end() && known->second >= number;
-  };
   for (const auto& [other, queue] : streams_) {
-    if (other == stream) continue;
-    for (const Work& earlier : queue.work) {
-      if (earlier.owner != work.owner && !knows(other, earlier.number) && SharesBytes(earlier, work)) return false;
-    }
+    const int64_t known = own == streams_.end() ? 0 : KnownOf(own->second, other);
+    const auto unknown = [&, other = other](const Work& earlier) {
+      return other != stream && earlier.number > known && earlier.owner != work.owner && SharesBytes(earlier, work);
+    };
+    if (std::any_of(queue.work.begin(), queue.work.end(), unknown)) return false;
   }
   return true;
+}
+
+// The last piece of `other`'s work that `stream` has been told to wait for.
+int64_t FakeDriver::KnownOf(const Stream& stream, void* other) {
+  const auto known = stream.clock.find(other);
+  return known == stream.clock.end() ? 0 : known->second;
 }
 
 bool FakeDriver::SharesBytes(const Work& a, const Work& b) {

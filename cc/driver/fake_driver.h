@@ -124,6 +124,7 @@ class FakeDriver final : public Driver {
   void Finish(void* stream, int64_t number);
   std::vector<Extent> ExtentsOf(Address address, Bytes size) const;
   bool IsOrdered(void* stream, const Work& work) const;
+  static int64_t KnownOf(const Stream& stream, void* other);
   static bool SharesBytes(const Work& a, const Work& b);
   bool InUse(Address address, Bytes size) const;
   bool Reserved(Address address, Bytes size) const;

@@ -243,29 +243,36 @@ void Program::FreeAll() {
 
 std::string Program::Finish() {
   FreeAll();
+  ExpectAllCanBeHadAgain();
+  allocator_->Trim(Bytes(0));
+  const AllocatorStats last = allocator_->Stats();
+  // A block with a mapping that would not come off can be used, but not given back.
+  Expect(last.bytes_reserved == last.bytes_quarantined || driver_.num_failed_unmaps() > 0,
+         "a full trim leaves more than the quarantine");
+  if (problem_.empty()) problem_ = shadow_.Check();
+  allocator_.reset();
+  ExpectNothingLeft(last);
+  return problem_;
+}
+
+void Program::ExpectAllCanBeHadAgain() {
   const AllocatorStats idle = allocator_->Stats();
   Expect(idle.bytes_in_use + idle.bytes_pending == Bytes(0), "bytes are in use after everything was freed");
   const Bytes all = AlignDown(idle.bytes_limit - idle.bytes_quarantined, kGranule);
-  if (all > Bytes(0)) {
-    Request(all, home_);
-    Expect(shadow_.leases().size() == 1, "all that the limit allows cannot be had after everything was freed");
-    FreeAll();
-  }
-  allocator_->Trim(Bytes(0));
-  // A block with a mapping that would not come off can be used, but not given back.
-  const Bytes held = allocator_->Stats().bytes_reserved;
-  Expect(held == idle.bytes_quarantined || driver_.num_failed_unmaps() > 0,
-         "a full trim leaves more than the quarantine");
-  std::string problem = problem_.empty() ? shadow_.Check() : problem_;
-  allocator_.reset();
-  if (driver_.memory_in_use() > held) problem_ = "memory leaked";
-  if (idle.bytes_quarantined == Bytes(0) && driver_.num_failed_unmaps() == 0 && driver_.num_mappings() > 0) {
-    problem_ = "mappings leaked";
-  }
-  if (driver_.num_failed() == 0 && driver_.num_reservations() > 0) problem_ = "addresses leaked";
-  if (driver_.num_events() > 0) problem_ = "events leaked";
-  if (!driver_.violations().empty()) problem_ = "at the end the driver saw: " + driver_.violations().front();
-  return problem.empty() ? problem_ : problem;
+  if (all <= Bytes(0)) return;
+  Request(all, home_);
+  Expect(shadow_.leases().size() == 1, "all that the limit allows cannot be had after everything was freed");
+  FreeAll();
+}
+
+// The allocator is gone; `last` is what it said before.
+void Program::ExpectNothingLeft(const AllocatorStats& last) {
+  const bool stuck = last.bytes_quarantined > Bytes(0) || driver_.num_failed_unmaps() > 0;
+  Expect(driver_.memory_in_use() <= last.bytes_reserved, "memory leaked");
+  Expect(stuck || driver_.num_mappings() == 0, "mappings leaked");
+  Expect(driver_.num_failed() > 0 || driver_.num_reservations() == 0, "addresses leaked");
+  Expect(driver_.num_events() == 0, "events leaked");
+  Expect(driver_.violations().empty(), "the driver saw a broken rule at the end");
 }
 
 std::string Program::Abandon() {

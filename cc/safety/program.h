@@ -74,6 +74,8 @@ class Program {
   bool CanOrder(const Shadow::Lease& lease, StreamHandle stream) const;
   void Launch(size_t index, StreamHandle stream);
   void FreeAll();
+  void ExpectAllCanBeHadAgain();
+  void ExpectNothingLeft(const AllocatorStats& last);
   bool Capturing(StreamHandle stream) const { return capturing_[IndexOf(stream)]; }
   static StreamHandle Stream(int index) { return {reinterpret_cast<void*>(static_cast<intptr_t>(index % kStreams + 1))}; }
   static int IndexOf(StreamHandle stream) { return static_cast<int>(reinterpret_cast<intptr_t>(stream.value)) - 1; }
