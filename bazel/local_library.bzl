@@ -9,37 +9,39 @@ def _find_root(ctx, header):
     fail("{} is not installed: apt-get install {}".format(header, ctx.attr.debian_package))
 
 def _library_file(ctx, root, name):
-    for folder in ["lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64", "lib"]:
-        path = ctx.path("{}/{}/lib{}.a".format(root, folder, name))
-        if path.exists:
-            return path
-    fail("lib{}.a is not installed: apt-get install {}".format(name, ctx.attr.debian_package))
+    for extension in ["a", "so"]:
+        for folder in ["lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64", "lib"]:
+            path = ctx.path("{}/{}/lib{}.{}".format(root, folder, name, extension))
+            if path.exists:
+                return path
+    fail("lib{} is not installed: apt-get install {}".format(name, ctx.attr.debian_package))
 
 def _local_library_impl(ctx):
     root = _find_root(ctx, ctx.attr.headers[0])
     for header in ctx.attr.headers:
         ctx.symlink("{}/include/{}".format(root, header), "include/" + header)
-    archives = []
+    libraries = []
     for name in ctx.attr.libraries:
-        ctx.symlink(_library_file(ctx, root, name), "lib{}.a".format(name))
-        archives.append("lib{}.a".format(name))
+        library = _library_file(ctx, root, name)
+        ctx.symlink(library, library.basename)
+        libraries.append(library.basename)
     ctx.file("BUILD.bazel", """
 cc_library(
     name = "{name}",
-    srcs = {archives},
+    srcs = {libraries},
     hdrs = glob(["include/**"]),
     includes = ["include"],
     linkopts = ["-lpthread"],
     visibility = ["//visibility:public"],
 )
-""".format(name = ctx.name, archives = archives))
+""".format(name = ctx.name, libraries = libraries))
 
 local_library = repository_rule(
     implementation = _local_library_impl,
     attrs = {
         "debian_package": attr.string(mandatory = True, doc = "what to install where it is missing"),
         "headers": attr.string_list(mandatory = True, doc = "folders or files below include/"),
-        "libraries": attr.string_list(mandatory = True, doc = "archive names, without lib and .a"),
+        "libraries": attr.string_list(mandatory = True, doc = "names without lib and extension; archives before shared objects"),
     },
     local = True,
 )

@@ -43,8 +43,8 @@ struct ReplayResult {
   std::optional<Bytes> limit;
   std::optional<Bytes> min_limit;     // the smallest that serves every request of every pass, to 0.05 %
   int64_t failures = 0;               // requests refused, all passes
-  // Nanoseconds per event inside the policy: the fastest of the repeats, less the cost of the same loop around a
-  // policy that does nothing. Includes what the model of the driver costs, excludes Maintain.
+  // Nanoseconds per event inside the policy: the fastest of the repeats, each from an empty device, less the cost of
+  // the same loop around a policy that does nothing. Neither the model of the driver nor Maintain is in it.
   std::optional<double> ns_per_op;
   std::vector<DriverCallStats> passes;  // driver calls of each pass, its frees at the end included
   DriverCallStats total;

@@ -26,9 +26,10 @@ std::vector<size_t> SegmentEnds(const std::vector<Event>& events) {
 
 }  // namespace
 
-Session::Session(const Trace& trace, Policy* policy, Ownership* ownership)
+Session::Session(const Trace& trace, Policy* policy, const ModelDriver* driver, Ownership* ownership)
     : trace_(trace),
       policy_(policy),
+      driver_(driver),
       ownership_(ownership),
       segment_ends_(SegmentEnds(trace.events)),
       leases_(trace.num_slots),
@@ -52,12 +53,13 @@ Status Session::RunPass(bool stop_at_failure) {
 }
 
 void Session::RunSegment(size_t begin, size_t end, bool stop_at_failure) {
+  const std::chrono::nanoseconds inside_driver = driver_->time_inside();
   const Clock::time_point start = Clock::now();
   for (size_t i = begin; i < end && !(stop_at_failure && failures_ > 0); ++i) {
     const Event& event = trace_.events[i];
     event.is_free ? Free(event) : Allocate(event);
   }
-  time_ += Clock::now() - start;
+  time_ += Clock::now() - start - (driver_->time_inside() - inside_driver);
 }
 
 inline void Session::Allocate(const Event& event) {

@@ -13,16 +13,18 @@
 #include "cc/bench/ownership.h"
 #include "cc/bench/policy.h"
 #include "cc/bench/trace.h"
+#include "cc/driver/model_driver.h"
 
 namespace gmlake::bench {
 
 // Model: the events of a pass, cut into segments wherever 100 ms of the trace's own time have gone by; between two
-// segments the policy does its maintenance, as a background thread would. Only segments are timed.
+// segments the policy does its maintenance, as a background thread would. Only segments are timed, less what the model of
+// the driver costs in them.
 // Thread rule: one thread.
 class Session {
  public:
-  // `ownership` may be null; both are borrowed.
-  Session(const Trace& trace, Policy* policy, Ownership* ownership);
+  // `driver` is the one under `policy`; `ownership` may be null. All are borrowed.
+  Session(const Trace& trace, Policy* policy, const ModelDriver* driver, Ownership* ownership);
 
   // Called between segments with the number of events done since the last call.
   void set_observer(std::function<void(size_t)> observer) { observer_ = std::move(observer); }
@@ -46,6 +48,7 @@ class Session {
 
   const Trace& trace_;
   Policy* const policy_;
+  const ModelDriver* const driver_;
   Ownership* const ownership_;
   std::function<void(size_t)> observer_;
   std::vector<size_t> segment_ends_;

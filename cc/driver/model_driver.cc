@@ -13,6 +13,19 @@ uint64_t Key(EventHandle event) { return reinterpret_cast<uint64_t>(event.value)
 
 }  // namespace
 
+// One call through the interface: holds the lock and counts the time.
+class ModelDriver::Call {
+ public:
+  explicit Call(ModelDriver* driver) : lock_(driver->mutex_), driver_(driver), start_(Clock::now()) {}
+  ~Call() { driver_->time_inside_ += Clock::now() - start_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Lock lock_;
+  ModelDriver* const driver_;
+  const Clock::time_point start_;
+};
+
 Status ModelDriver::Misuse(const char* what) {
   if (num_misuses_++ == 0) first_misuse_ = what;
   return Status(StatusCode::kInvalidArgument, what);
@@ -21,7 +34,7 @@ Status ModelDriver::Misuse(const char* what) {
 // --- physical blocks
 
 StatusOr<BlockHandle> ModelDriver::Create(Bytes size) {
-  const Lock lock(mutex_);
+  const Call call(this);
   if (!IsMultiple(size)) return Misuse("create: size is no multiple of the granularity");
   ++calls_.create;
   calls_.time_us += CostPerBlock(DriverCall::kCreate, size);
@@ -33,7 +46,7 @@ StatusOr<BlockHandle> ModelDriver::Create(Bytes size) {
 }
 
 Status ModelDriver::Release(BlockHandle handle) {
-  const Lock lock(mutex_);
+  const Call call(this);
   const auto block = blocks_.find(handle.value);
   if (block == blocks_.end() || block->second.released) return Misuse("release: no such block");
   ++calls_.release;
@@ -52,7 +65,7 @@ void ModelDriver::ReturnIfUnused(std::unordered_map<uint64_t, Block>::iterator b
 // --- addresses
 
 StatusOr<Address> ModelDriver::Reserve(Bytes size) {
-  const Lock lock(mutex_);
+  const Call call(this);
   if (!IsMultiple(size)) return Misuse("reserve: size is no multiple of the granularity");
   ++calls_.reserve;
   calls_.time_us += kReserveCost;
@@ -63,7 +76,7 @@ StatusOr<Address> ModelDriver::Reserve(Bytes size) {
 }
 
 Status ModelDriver::FreeAddress(Address address, Bytes size) {
-  const Lock lock(mutex_);
+  const Call call(this);
   const auto reservation = reservations_.find(address);
   if (reservation == reservations_.end() || reservation->second != size) {
     return Misuse("free address: not a reservation");
@@ -102,7 +115,7 @@ bool ModelDriver::IsCovered(Address address, Bytes size) const {
 }
 
 Status ModelDriver::Map(Address address, Bytes size, BlockHandle handle) {
-  const Lock lock(mutex_);
+  const Call call(this);
   const auto block = blocks_.find(handle.value);
   if (block == blocks_.end() || block->second.released) return Misuse("map: no such block");
   if (block->second.size != size) return Misuse("map: a block is mapped whole or not at all");
@@ -117,7 +130,7 @@ Status ModelDriver::Map(Address address, Bytes size, BlockHandle handle) {
 }
 
 Status ModelDriver::SetAccess(Address address, Bytes size) {
-  const Lock lock(mutex_);
+  const Call call(this);
   if (!IsCovered(address, size)) return Misuse("set access: not a run of whole mappings");
   ++calls_.set_access;
   for (auto it = mappings_.find(address); it != mappings_.end() && it->first < address + size; ++it) {
@@ -128,7 +141,7 @@ Status ModelDriver::SetAccess(Address address, Bytes size) {
 }
 
 Status ModelDriver::Unmap(Address address, Bytes size) {
-  const Lock lock(mutex_);
+  const Call call(this);
   if (!IsCovered(address, size)) return Misuse("unmap: not a run of whole mappings");
   ++calls_.unmap;
   const auto first = mappings_.find(address);
@@ -165,7 +178,7 @@ std::vector<ModelDriver::Extent> ModelDriver::Resolve(Address address, Bytes siz
 // --- streams, which complete at once
 
 StatusOr<EventHandle> ModelDriver::RecordEvent(StreamHandle) {
-  const Lock lock(mutex_);
+  const Call call(this);
   ++calls_.record_event;
   calls_.time_us += kEventCost;
   events_.insert(next_event_);
@@ -178,24 +191,24 @@ Status ModelDriver::CheckEvent(EventHandle event) {
 }
 
 StatusOr<bool> ModelDriver::IsComplete(EventHandle event) {
-  const Lock lock(mutex_);
+  const Call call(this);
   Status status = CheckEvent(event);
   if (!status.ok()) return status;
   return true;
 }
 
 Status ModelDriver::WaitOnHost(EventHandle event) {
-  const Lock lock(mutex_);
+  const Call call(this);
   return CheckEvent(event);
 }
 
 Status ModelDriver::WaitOnStream(StreamHandle, EventHandle event) {
-  const Lock lock(mutex_);
+  const Call call(this);
   return CheckEvent(event);
 }
 
 void ModelDriver::DestroyEvent(EventHandle event) {
-  const Lock lock(mutex_);
+  const Call call(this);
   CheckEvent(event).IgnoreError();  // there is no one to tell; it is counted
   events_.erase(Key(event));
 }
@@ -203,7 +216,7 @@ void ModelDriver::DestroyEvent(EventHandle event) {
 // --- what is known of it all
 
 StatusOr<DeviceMemory> ModelDriver::QueryMemory() {
-  const Lock lock(mutex_);
+  const Call call(this);
   calls_.time_us += kEventCost;
   return DeviceMemory{total_ - in_use_, total_};
 }
@@ -221,6 +234,11 @@ Bytes ModelDriver::memory_in_use() const {
 Bytes ModelDriver::peak_memory_in_use() const {
   const Lock lock(mutex_);
   return peak_;
+}
+
+std::chrono::nanoseconds ModelDriver::time_inside() const {
+  const Lock lock(mutex_);
+  return time_inside_;
 }
 
 int64_t ModelDriver::num_misuses() const {

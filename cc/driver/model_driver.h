@@ -6,6 +6,7 @@
 #ifndef GMLAKE_DRIVER_MODEL_DRIVER_H_
 #define GMLAKE_DRIVER_MODEL_DRIVER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -50,6 +51,8 @@ class ModelDriver final : public Driver {
   DriverCallStats calls() const;
   Bytes memory_in_use() const;
   Bytes peak_memory_in_use() const;
+  // Real time spent in calls of the driver's interface: what the model itself costs, for measurements to leave out.
+  std::chrono::nanoseconds time_inside() const;
   // Calls that CUDA would have refused, other than for want of memory; and what the first of them was.
   int64_t num_misuses() const;
   std::string first_misuse() const;
@@ -75,6 +78,7 @@ class ModelDriver final : public Driver {
     bool accessible = false;
   };
   using Mappings = std::map<Address, Mapping>;
+  class Call;
 
   Status Misuse(const char* what);
   Status CheckEvent(EventHandle event);
@@ -97,6 +101,7 @@ class ModelDriver final : public Driver {
   Mappings mappings_;
   std::unordered_set<uint64_t> events_;
   DriverCallStats calls_;
+  std::chrono::nanoseconds time_inside_{0};
   int64_t num_misuses_ = 0;
   std::string first_misuse_;
 };
