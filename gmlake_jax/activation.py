@@ -76,7 +76,7 @@ def _install_once(options: Options) -> None:
 
 def _step_aside(reason: str, level: int) -> None:
     _process.reason = reason
-    _logger.log(level, "gmlake_jax: %s. JAX keeps its own allocator.", reason.rstrip("."))
+    _logger.log(level, "gmlake_jax: %s; JAX keeps its own allocator", reason)
 
 
 def activate_from_environment() -> None:

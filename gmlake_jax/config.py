@@ -114,7 +114,7 @@ def _reject_unknown(variables: Mapping[str, str]) -> None:
     for variable in variables:
         if variable not in _NAME_OF_VARIABLE and not variable.startswith(_OTHER_PREFIXES):
             known = ", ".join(sorted(_NAME_OF_VARIABLE))
-            raise ConfigError(f"{variable} is not a variable of gmlake_jax; correct or unset it. There are {known}")
+            raise ConfigError(f"{variable} is not a variable of gmlake_jax; unset it, or correct it to one of {known}")
 
 
 def _from_gmlake_variables(environ: Mapping[str, str]) -> dict[str, Any]:
