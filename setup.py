@@ -33,15 +33,6 @@ LIBRARIES = {
 }
 
 
-def exists(label: str) -> bool:
-    package, _, target = label.removeprefix("//").partition(":")
-    build = ROOT / package / "BUILD"
-    return build.exists() and f'"{target}"' in build.read_text()
-
-
-LIBRARIES = {label: folder for label, folder in LIBRARIES.items() if exists(label)}
-
-
 def clean_environment() -> dict[str, str]:
     """The environment without pip's build isolation, which would hide pip itself from the programs that Bazel runs."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

@@ -85,10 +85,11 @@ def main() -> int:
     total = device_total()
     budget = parse_bytes(arguments.budget) if arguments.budget else min(parse_bytes("8GiB"), total // 2)
     set_budget(budget, total)
-    print(f"{format_bytes(budget)} of {format_bytes(total)}")
+    print(f"  a budget of {format_bytes(budget)}, of {format_bytes(total)}")
     arrays, fits = fill(budget // PIECES // 4096 * 4096)
     correct = intact(arrays)
-    print(f"  every byte {'is right' if correct else 'IS NOT RIGHT'}; gmlake_jax: {gmlake_jax.state()}")
+    print(f"  every byte {'is right' if correct else 'IS NOT RIGHT'}")
+    print(f"  allocator: {'gmlake_jax' if gmlake_jax.is_active() else 'of JAX'} ({gmlake_jax.state()})")
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(

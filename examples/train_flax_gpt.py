@@ -116,7 +116,7 @@ def show_progress(done: int, steps: int, loss: float, milliseconds: float) -> No
     if not terminal and done % max(steps // 10, 1) and done != steps:
         return
     bar = "#" * (24 * done // steps)
-    line = f"[{bar:<24}] {done}/{steps}  loss {loss:.3f}  {milliseconds:.1f} ms"
+    line = f"  [{bar:<24}] {done}/{steps}  loss {loss:.3f}  {milliseconds:.1f} ms"
     line = line.ljust(72) if terminal else line  # covers a longer line before it
     print(f"\r{line}" if terminal else line, end="\n" if not terminal or done == steps else "", flush=True)
 
@@ -172,10 +172,10 @@ def print_report(result: dict) -> None:
 
     emulated = "Emulated" in result["device"]
     note = " (means nothing: an emulated device computes nothing)" if emulated else ""
-    print(f"device      {result['device']}, allocator {'gmlake_jax' if result['gmlake'] else 'of JAX'}")
-    print(f"loss        {result['loss_first']:.3f} -> {result['loss_last']:.3f} in {result['steps']} steps{note}")
-    print(f"step time   {result['step_ms']:.2f} ms, median")
-    print(f"memory      peak in use {size('peak_bytes_in_use')}, peak reserved {size('peak_bytes_reserved')}")
+    print(f"  device      {result['device']}, allocator {'gmlake_jax' if result['gmlake'] else 'of JAX'}")
+    print(f"  loss        {result['loss_first']:.3f} -> {result['loss_last']:.3f} in {result['steps']} steps{note}")
+    print(f"  step time   {result['step_ms']:.2f} ms, median")
+    print(f"  memory      peak in use {size('peak_bytes_in_use')}, peak reserved {size('peak_bytes_reserved')}")
 
 
 def main() -> int:

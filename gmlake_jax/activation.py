@@ -85,6 +85,7 @@ def activate_from_environment() -> None:
         try:
             options = config.read_options()
             if not options.enabled:
+                _process.reason = "GMLAKE switches it off; set GMLAKE=1"
                 return
             if (reason := config.reason_to_step_aside()) is not None:
                 _step_aside(reason, logging.WARNING)

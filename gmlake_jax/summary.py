@@ -41,30 +41,31 @@ def _size(stats: Stats, key: str) -> str:
     return format_bytes(value) if value >= 0 else "-"
 
 
-def _row(label: str, *cells: str) -> str:
+def format_row(label: str, *cells: str) -> str:
+    """A label and its figures, in the columns that all texts here share."""
     return f"  {label:<32}" + "".join(f"{cell:>14}" for cell in cells)
 
 
 def _size_lines(stats: Stats) -> list[str]:
     known = [row for row in _SIZES if row[1] in stats]
-    return [_row("", "now", "peak")] + [
-        _row(label, _size(stats, now), _size(stats, peak)) for label, now, peak in known
+    return [format_row("", "now", "peak")] + [
+        format_row(label, _size(stats, now), _size(stats, peak)) for label, now, peak in known
     ]
 
 
 def _state_lines(stats: Stats) -> list[str]:
-    lines = [_row(label, _size(stats, key)) for label, key in _STATES if key in stats]
+    lines = [format_row(label, _size(stats, key)) for label, key in _STATES if key in stats]
     if "fragmentation" in stats:
-        lines.append(_row("fragmentation of the idle", f"{100 * stats['fragmentation']:.1f} %"))
+        lines.append(format_row("fragmentation of the idle", f"{100 * stats['fragmentation']:.1f} %"))
     return lines
 
 
 def _way_lines(stats: Stats) -> list[str]:
     rows = [
-        _row(f"{way}: {_WAYS[way]}", f"{entry['count']:,}", format_bytes(entry["bytes"]))
+        format_row(f"{way}: {_WAYS[way]}", f"{entry['count']:,}", format_bytes(entry["bytes"]))
         for way, entry in stats["ways"].items()
     ]
-    return [_row("served by", "requests", "bytes"), *rows, _row("refused", f"{stats['num_failures']:,}")]
+    return [format_row("served by", "requests", "bytes"), *rows, format_row("refused", f"{stats['num_failures']:,}")]
 
 
 def _driver_lines(stats: Stats) -> list[str]:
@@ -84,8 +85,8 @@ def format_summary(stats: Stats, title: str) -> str:
 
 def format_comparison(columns: Mapping[str, Stats], rows: Sequence[tuple[str, str]]) -> str:
     """The same sizes of several readings beside each other; `rows` are labels with keys."""
-    lines = [_row("", *columns)]
-    lines += [_row(label, *(_size(stats, key) for stats in columns.values())) for label, key in rows]
+    lines = [format_row("", *columns)]
+    lines += [format_row(label, *(_size(stats, key) for stats in columns.values())) for label, key in rows]
     return "\n".join(lines)
 
 

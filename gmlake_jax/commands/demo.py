@@ -13,7 +13,7 @@ from typing import Any
 
 from gmlake_jax.commands.command import Command
 from gmlake_jax.errors import CommandError
-from gmlake_jax.summary import format_comparison
+from gmlake_jax.summary import format_comparison, format_row
 
 _ROWS = (
     ("peak in use", "peak_bytes_in_use"),
@@ -22,10 +22,7 @@ _ROWS = (
     ("largest request", "largest_alloc_size"),
 )
 _EMULATED_STEPS = 20
-_NOTE = (
-    "No GPU here: this runs on an emulated one. Its kernels are no-ops, so losses mean nothing and nothing is fast;\n"
-    "its memory is real, and so is every allocation that JAX makes.\n"
-)
+_NOTE = "No GPU here, so this runs on an emulated one: kernels are no-ops there, only memory and copies are real."
 
 
 def has_gpu() -> bool:
@@ -33,32 +30,51 @@ def has_gpu() -> bool:
     return os.access("/dev/nvidiactl", os.R_OK | os.W_OK)
 
 
+def _example(name: str) -> Path:
+    """The file of an example: inside the installed package, or beside it in the source tree."""
+    package = Path(__file__).parents[1]
+    folders = (package / "examples", package.parent / "examples")
+    return next(folder / f"{name}.py" for folder in folders if folder.exists())
+
+
 def _run_example(name: str, *arguments: str, emulate: bool, gmlake: bool) -> subprocess.CompletedProcess[bytes]:
     flags = (["--emulate"] if emulate else []) + ([] if gmlake else ["--stock"])
-    command = [sys.executable, "-m", "gmlake_jax.commands.main", "run", *flags, "-m", f"gmlake_jax.examples.{name}"]
-    return subprocess.run([*command, *arguments], check=False)
+    command = [sys.executable, "-P", "-m", "gmlake_jax.commands.main", "run", *flags, str(_example(name)), *arguments]
+    # XLA's own warnings about an allocation that fails on purpose would bury the outcome.
+    return subprocess.run(command, env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"}, check=False)
 
 
 def _fill(gmlake: bool, report: Path) -> dict[str, Any]:
-    _run_example("fill_the_holes", "--json", str(report), emulate=True, gmlake=gmlake)
+    run = _run_example("fill_the_holes", "--json", str(report), emulate=True, gmlake=gmlake)
+    if not report.exists():
+        raise CommandError(f"the example ended with {run.returncode} and no outcome; see the lines above")
     result: dict[str, Any] = json.loads(report.read_text())
     return result
 
 
 def _on_emulator() -> int:
-    print(_NOTE, flush=True)
+    print(_NOTE)
     with tempfile.TemporaryDirectory() as folder:
+        _announce("holes, JAX's own allocator (which waits 10 s before it gives up)")
         stock = _fill(False, Path(folder, "stock.json"))
-        print(flush=True)
+        _announce("holes, gmlake_jax")
         ours = _fill(True, Path(folder, "gmlake.json"))
-    print(flush=True)
-    steps = str(_EMULATED_STEPS)
-    train = _run_example("train_flax_gpt", "--steps", steps, "--size", "tiny", emulate=True, gmlake=True)
-    columns = {"default": stock["memory"], "gmlake": ours["memory"]}
-    print(f"\nfill_the_holes, side by side\n{format_comparison(columns, _ROWS)}")
-    verdict = {name: "fits" if run["fits"] else "OUT OF MEMORY" for name, run in (("default", stock), ("gmlake", ours))}
-    print("  " + ", ".join(f"{name}: {text}" for name, text in verdict.items()))
+    _announce(f"{_EMULATED_STEPS} training steps, gmlake_jax")
+    arguments = ("--steps", str(_EMULATED_STEPS), "--size", "tiny")
+    train = _run_example("train_flax_gpt", *arguments, emulate=True, gmlake=True)
+    _announce("holes, side by side")
+    _print_comparison({"default": stock, "gmlake": ours})
     return 0 if ours["fits"] and not stock["fits"] and train.returncode == 0 else 1
+
+
+def _announce(title: str) -> None:
+    print(f"\n== {title}", flush=True)
+
+
+def _print_comparison(outcomes: dict[str, dict[str, Any]]) -> None:
+    print(format_comparison({name: outcome["memory"] for name, outcome in outcomes.items()}, _ROWS))
+    verdicts = ("fits" if outcome["fits"] else "out of memory" for outcome in outcomes.values())
+    print(format_row("the large array", *verdicts))
 
 
 def _on_gpu() -> int:

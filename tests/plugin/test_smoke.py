@@ -1,4 +1,4 @@
-"""The shortest proof that the whole of it works: stock JAX takes its arrays from us, and they are where they should be."""
+"""The shortest proof that it all works: stock JAX takes its arrays from us, and they are where they should be."""
 
 import pytest
 
