@@ -133,8 +133,13 @@ class HonestWheel(bdist_wheel):
         return python, abi, platform_tag(built, os.uname().machine) if self.bdist_dir and built.exists() else platform
 
 
-setup(
-    ext_modules=[BazelExtension("gmlake_jax._gmlake")],
-    cmdclass={"build_ext": BuildWithBazel, "bdist_wheel": HonestWheel},
-    options={"bdist_wheel": {"py_limited_api": "cp312"}} if STABLE_ABI else {},
-)
+def main() -> None:
+    setup(
+        ext_modules=[BazelExtension("gmlake_jax._gmlake")],
+        cmdclass={"build_ext": BuildWithBazel, "bdist_wheel": HonestWheel},
+        options={"bdist_wheel": {"py_limited_api": "cp312"}} if STABLE_ABI else {},
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The examples, and the verbs that run them, on the emulated device: what a visitor without a GPU sees."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def gmlake():
+    """Runs the command line in a process of its own, without the options of this one."""
+    emulator = pytest.importorskip("gmlake_jax.emulator")
+    if not (emulator.library_folder() / "libcuda.so.1").exists():
+        pytest.skip("no emulated device is built")
+
+    def run(*arguments):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("GMLAKE", "XLA_"))}
+        command = [sys.executable, "-P", "-m", "gmlake_jax.commands.main", *map(str, arguments)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
+
+    return run
+
+
+def test_the_holes_are_filled_with_the_allocator(gmlake, tmp_path):
+    outcome = tmp_path / "outcome.json"
+    run = gmlake("run", "--emulate", EXAMPLES / "fill_the_holes.py", "--budget", "256MiB", "--json", outcome)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(outcome.read_text())
+    assert found["active"]
+    assert found["fits"]
+    assert found["correct"]
+    assert found["memory"]["ways"]["stitch"]["count"] > 0
+    assert found["memory"]["peak_bytes_reserved"] <= 256 << 20
+
+
+def test_the_holes_stay_holes_without_it(gmlake):
+    run = gmlake("run", "--emulate", "--stock", EXAMPLES / "fill_the_holes.py", "--budget", "256MiB")
+    assert run.returncode == 3, run.stderr
+    assert "every byte is right" in run.stdout
+    assert "RESOURCE_EXHAUSTED" in run.stdout
+
+
+def test_the_training_runs_and_says_what_it_took(gmlake):
+    pytest.importorskip("flax")
+    run = gmlake("run", "--emulate", EXAMPLES / "train_flax_gpt.py", "--steps", 4, "--size", "tiny", "--json")
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout.splitlines()[-1])
+    assert found["gmlake"]
+    assert found["steps"] == 4
+    assert 0 < found["peak_bytes_in_use"] <= found["peak_bytes_reserved"]
+
+
+def test_the_training_learns_where_kernels_are_real(tmp_path):
+    pytest.importorskip("flax")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GMLAKE")}
+    command = [sys.executable, str(EXAMPLES / "train_flax_gpt.py"), "--steps", "40", "--size", "tiny", "--json"]
+    environment["JAX_PLATFORMS"] = "cpu"
+    losses = [
+        json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)[
+            "losses"
+        ]
+        for _ in range(2)
+    ]
+    assert losses[0] == losses[1]  # same seed
+    assert losses[0][-1] < 0.8 * losses[0][0]
+
+
+def test_the_doctor_finds_the_emulated_device_well(gmlake):
+    run = gmlake("doctor", "--emulate")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "came back unchanged" in run.stdout
+    assert "active          yes" in run.stdout
+
+
+def test_a_run_leaves_statistics_that_can_be_read(gmlake, tmp_path):
+    script, stats = tmp_path / "script.py", tmp_path / "stats.json"
+    script.write_text("import jax, numpy as np\nx = jax.device_put(np.zeros(32 << 20, np.int8)).block_until_ready()\n")
+    assert gmlake("run", "--emulate", "--stats-file", stats, script).returncode == 0
+    assert json.loads(gmlake("stats", stats, "--json").stdout)["peak_bytes_in_use"] >= 32 << 20
+    assert "32.0 MiB" in gmlake("summary", stats).stdout

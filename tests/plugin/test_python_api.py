@@ -1,0 +1,139 @@
+"""The Python surface on a real JAX client: selecting the allocator in code, reading it, acting on it."""
+
+import json
+
+import pytest
+
+# XLA gives a deleted array's memory back a little later, on a thread of its own.
+DELETED = """
+import time
+def delete(array):
+    array.block_until_ready().delete()
+    end = time.time() + 20
+    while gmlake_jax.memory_stats()["bytes_in_use"] >= 8 << 20 and time.time() < end:
+        time.sleep(0.01)
+"""
+
+ENABLE_FIRST = """
+gmlake_jax.enable(limit="512MiB")
+before = gmlake_jax.is_active()
+x = jax.device_put(np.arange(1 << 20, dtype=np.int32))
+answer(before=before, active=gmlake_jax.is_active(), stats=gmlake_jax.memory_stats(), right=int(x[-1:].sum()) >= 0,
+       by_device=gmlake_jax.memory_stats(jax.devices()[0]), by_ordinal=gmlake_jax.memory_stats(0))
+"""
+
+
+def test_enable_before_the_first_device_serves_it(run_jax):
+    found = run_jax(ENABLE_FIRST).answer
+    assert not found["before"]
+    assert found["active"]
+    assert found["stats"]["bytes_limit"] == 512 << 20
+    assert found["stats"]["bytes_in_use"] >= 4 << 20
+    assert found["by_device"] == found["by_ordinal"]
+
+
+def test_enable_after_the_first_device_is_an_error_and_changes_nothing(run_jax):
+    program = """
+x = jax.device_put(np.arange(1000))
+try:
+    gmlake_jax.enable()
+    message = None
+except gmlake_jax.ConfigError as error:
+    message = str(error)
+answer(message=message, active=gmlake_jax.is_active(), sum=int(np.asarray(x).sum()))
+"""
+    found = run_jax(program).answer
+    assert "too late" in found["message"]
+    assert not found["active"]
+    assert found["sum"] == sum(range(1000))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GMLAKE", "maybe"),
+        ("GMLAKE_LIMIT", "20XB"),
+        ("GMLAKE_LIMIT", "50GiB"),
+        ("XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"),
+        ("TF_FORCE_UNIFIED_MEMORY", "0x1"),
+    ],
+)
+def test_where_it_cannot_serve_jax_runs_on_and_one_line_says_why(run_jax, variable, value):
+    program = "x = jax.device_put(np.arange(10)); answer(active=gmlake_jax.is_active(), sum=int(np.asarray(x).sum()))"
+    run = run_jax(program, **({"GMLAKE": "1"} | {variable: value}))
+    assert run.answer["active"] is False
+    assert run.answer["sum"] == 45
+    [line] = [line for line in run.errors.splitlines() if "gmlake_jax" in line]
+    assert line.startswith("gmlake_jax: ")
+    assert line.endswith("JAX keeps its own allocator")
+
+
+def test_peaks_can_be_started_anew(run_jax):
+    program = (
+        DELETED
+        + """
+delete(jax.device_put(np.zeros(8 << 20, np.int8)))
+before = gmlake_jax.memory_stats()["peak_bytes_in_use"]
+gmlake_jax.reset_peak_memory_stats()
+after = gmlake_jax.memory_stats()
+answer(before=before, peak=after["peak_bytes_in_use"], now=after["bytes_in_use"])
+"""
+    )
+    found = run_jax(program, GMLAKE="1").answer
+    assert found["before"] >= 8 << 20
+    assert found["peak"] == found["now"] < 8 << 20
+
+
+def test_an_emptied_cache_is_memory_that_the_device_has_again(run_jax):
+    program = (
+        DELETED
+        + """
+delete(jax.device_put(np.zeros(64 << 20, np.int8)))
+held = gmlake_jax.memory_stats()["bytes_reserved"]
+given = gmlake_jax.empty_cache()
+answer(held=held, given=given, left=gmlake_jax.memory_stats()["bytes_reserved"])
+"""
+    )
+    found = run_jax(program, GMLAKE="1").answer
+    assert found["given"] >= 64 << 20
+    assert found["left"] == found["held"] - found["given"]
+
+
+def test_a_lower_limit_holds_from_then_on(run_jax):
+    program = """
+jax.device_put(1.0).block_until_ready()
+gmlake_jax.set_memory_limit("64MiB")
+try:
+    jax.device_put(np.zeros(128 << 20, np.int8)).block_until_ready()
+    failed = None
+except Exception as error:
+    failed = str(error)
+fits = jax.device_put(np.zeros(32 << 20, np.int8)).block_until_ready()
+answer(failed=failed, limit=gmlake_jax.memory_stats()["bytes_limit"])
+"""
+    found = run_jax(program, GMLAKE="1").answer
+    assert "RESOURCE_EXHAUSTED" in found["failed"]
+    assert found["limit"] == 64 << 20
+
+
+def test_the_summary_names_the_device_and_shows_its_sizes(run_jax):
+    program = """
+x = jax.device_put(np.zeros(32 << 20, np.int8)).block_until_ready()
+answer(text=gmlake_jax.memory_summary())
+"""
+    text = run_jax(program, GMLAKE="1").answer["text"]
+    assert text.startswith("gmlake_jax, cuda:0\n")
+    assert "32.0 MiB" in text
+
+
+def test_the_summary_of_jaxs_own_allocator_says_why_it_is_not_ours(run_jax):
+    text = run_jax("answer(text=gmlake_jax.memory_summary())").answer["text"]
+    assert text.startswith("JAX's own allocator, cuda:0. gmlake_jax is not active: GMLAKE is not set")
+
+
+def test_the_statistics_file_is_written_at_the_end(run_jax, tmp_path):
+    path = tmp_path / "stats-%p.json"
+    program = "import os; x = jax.device_put(np.zeros(32 << 20, np.int8)).block_until_ready(); answer(pid=os.getpid())"
+    pid = run_jax(program, GMLAKE="1", GMLAKE_STATS_FILE=str(path)).answer["pid"]
+    content = json.loads((tmp_path / f"stats-{pid}.json").read_text())
+    assert content["devices"][0]["peak_bytes_in_use"] >= 32 << 20
