@@ -19,8 +19,8 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       memory_(driver->granularity()),
       small_(&memory_),
       order_(&driver_),
-      placer_(&driver_, &memory_, &order_),
-      reclaimer_(&driver_, &memory_) {
+      reclaimer_(&driver_, &memory_),
+      placer_(&driver_, &memory_, &order_, &reclaimer_) {
   books_.bytes_limit = options.limit;
 }
 

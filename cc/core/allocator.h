@@ -90,8 +90,8 @@ class Allocator {
   Memory memory_;
   SmallPool small_;
   StreamOrder order_;
-  Placer placer_;
   Reclaimer reclaimer_;
+  Placer placer_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;
   AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()

@@ -35,10 +35,27 @@ StatusOr<Grower::Plan> Grower::Anywhere(Bytes size) {
 }
 
 Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
+  return FillOf(plan, GrowthAmount(input, plan.deficit), input);
+}
+
+Fill Grower::PlanExact(const Plan& plan, const GrowthInput& input) const {
+  return FillOf(plan, AlignUp(plan.deficit, input.granularity), input);
+}
+
+Fill Grower::FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) const {
   const Chunk& hole = memory_->chunks[plan.hole];
-  const Bytes amount = std::min(GrowthAmount(input, plan.deficit), hole.size);
-  return {plan.hole, hole.address, amount,
-          BlockSizes(amount, LargestBlock(input), input.granularity)};
+  const Bytes size = std::min(amount, hole.size);
+  return {plan.hole, hole.address, size, BlockSizes(size, LargestBlock(input), input.granularity)};
+}
+
+Status Grower::Create(const Fill& fill, ChunkId* chunk) {
+  std::vector<BlockHandle> handles;
+  Transaction transaction(driver_, &memory_->wreckage);
+  Status status = Execute(fill, &transaction, &handles);
+  if (!status.ok()) return status;
+  transaction.Commit();
+  Register(fill, handles, chunk);
+  return OkStatus();
 }
 
 Status Grower::Execute(const Fill& fill, Transaction* transaction, std::vector<BlockHandle>* handles) {
@@ -56,7 +73,7 @@ Status Grower::Execute(const Fill& fill, Transaction* transaction, std::vector<B
 
 std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockHandle>& handles,
                                       ChunkId* chunk) {
-  const ChunkId opened = memory_->space.Open(fill.hole, Bytes(0), fill.size);
+  const ChunkId opened = memory_->space.Open(fill.hole, fill.at - memory_->chunks[fill.hole].address, fill.size);
   std::vector<BlockId> blocks;
   Address at = fill.at;
   for (size_t i = 0; i < fill.sizes.size(); ++i) {

@@ -17,7 +17,7 @@
 
 namespace gmlake {
 
-// Blocks to be created side by side at the beginning of a hole.
+// Blocks to be created side by side in a hole.
 struct Fill {
   ChunkId hole = kNone;
   Address at;
@@ -39,14 +39,20 @@ class Grower {
   // A hole for at least `size` bytes, wherever they lie.
   StatusOr<Plan> Anywhere(Bytes size);
 
+  // As much as the growth policy says, or exactly the deficit.
   Fill PlanFill(const Plan& plan, const GrowthInput& input) const;
+  Fill PlanExact(const Plan& plan, const GrowthInput& input) const;
 
-  // Driver only. Appends the created handles to `handles`.
+  // Driver and tables at once. `chunk` (may be null) gets the free chunk that includes the new blocks.
+  Status Create(const Fill& fill, ChunkId* chunk);
+
+  // The same in two halves. Driver only. Appends the created handles to `handles`.
   Status Execute(const Fill& fill, Transaction* transaction, std::vector<BlockHandle>* handles);
-  // Tables only. The new blocks, all free; `chunk` (may be null) gets the free chunk that includes them.
+  // Tables only. The new blocks, all free.
   std::vector<BlockId> Register(const Fill& fill, const std::vector<BlockHandle>& handles, ChunkId* chunk);
 
  private:
+  Fill FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) const;
   Status ReserveRange(Bytes at_least);
   Bytes FreeBefore(ChunkId hole) const;
 

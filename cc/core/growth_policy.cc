@@ -5,10 +5,17 @@
 namespace gmlake {
 namespace {
 
-constexpr int64_t kSlackDivisor = 64;      // grow to save a stitch while held bytes stay within 1/64 of the peak
-constexpr int64_t kPeakPerBlock = 128;     // a block is at most this fraction of the peak
-constexpr int64_t kHeadroomPerBlock = 32;  // and at most this fraction of what the limit still allows
-constexpr Bytes kLargestBlock = MiB(64);
+constexpr int64_t kSlackDivisor = 64;  // grow to save a stitch while held bytes stay within 1/64 of the peak
+
+// A block that small requests share is at most this much, this fraction of the peak, and of what the limit still allows.
+constexpr Bytes kLargestShared = MiB(64);
+constexpr int64_t kPeakPerShared = 128;
+constexpr int64_t kHeadroomPerShared = 32;
+
+// A block of a large request is at most this much, this fraction of the request, and of what the limit still allows.
+constexpr Bytes kLargestOwn = MiB(128);
+constexpr int64_t kRequestPerOwn = 8;
+constexpr int64_t kHeadroomPerOwn = 8;
 
 // Whole granules, though the limit need not be one of them.
 Bytes Headroom(const GrowthInput& input) { return AlignDown(input.limit, input.granularity) - input.reserved; }
@@ -21,16 +28,18 @@ Bytes GrowthAllowance(const GrowthInput& input) {
 }
 
 Bytes LargestBlock(const GrowthInput& input) {
-  const Bytes by_peak = input.peak / kPeakPerBlock;
-  const Bytes by_headroom = Headroom(input) / kHeadroomPerBlock;
-  const Bytes bound = std::min({by_peak, by_headroom, kLargestBlock});
+  const Bytes headroom = Headroom(input);
+  const Bytes shared = std::min({input.peak / kPeakPerShared, headroom / kHeadroomPerShared, kLargestShared});
+  const Bytes own = std::min({input.request / kRequestPerOwn, headroom / kHeadroomPerOwn, kLargestOwn});
+  const Bytes bound = std::max(shared, own);
   return bound <= input.granularity ? input.granularity : PowerOfTwoFloor(bound);
 }
 
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit) {
   const Bytes exact = AlignUp(deficit, input.granularity);
-  const Bytes generous = AlignUp(deficit, LargestBlock(input));
-  return generous <= GrowthAllowance(input) ? generous : exact;
+  const Bytes block = LargestBlock(input);
+  const Bytes generous = AlignUp(deficit, block);
+  return input.request < block && generous <= GrowthAllowance(input) ? generous : exact;
 }
 
 std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity) {

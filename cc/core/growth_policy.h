@@ -1,8 +1,10 @@
 // How much to grow and in which block sizes: pure arithmetic, no state.
 //
 // A block costs the driver the same whatever its size up to about 128 MiB, so large blocks are cheap; but a block is
-// mapped whole, so large blocks waste more where a stitch ends inside them. Far from the limit and with much memory in
-// use, blocks are large; near the limit they get finer, down to the granule.
+// mapped whole, so large blocks waste more where a lease ends inside them. So blocks are large where much memory is in
+// use and for large requests, and they get finer near the limit, down to the granule. A large request gets blocks that
+// add up to it exactly (largest first, the rest in ever smaller powers of two), so that no lease ends inside a large
+// block; small requests share blocks.
 #ifndef GMLAKE_CORE_GROWTH_POLICY_H_
 #define GMLAKE_CORE_GROWTH_POLICY_H_
 
@@ -17,7 +19,8 @@ struct GrowthInput {
   Bytes granularity;
   Bytes reserved;  // physical bytes held now
   Bytes limit;
-  Bytes peak;  // most bytes ever leased at once, the present request included
+  Bytes peak;     // most bytes ever leased at once, the present request included
+  Bytes request;  // the request's size
 };
 
 // Bytes that may be created merely to save a stitch.
@@ -26,7 +29,8 @@ Bytes GrowthAllowance(const GrowthInput& input);
 // The largest block to create.
 Bytes LargestBlock(const GrowthInput& input);
 
-// How much to create when `deficit` is needed: rounded up to whole large blocks where the allowance has the room.
+// How much to create when `deficit` is needed: a whole large block where small requests will share it and the allowance
+// has the room, else as little as possible.
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit);
 
 // `total` (a multiple of `granularity`) as blocks: as many of `largest` as fit, then ever smaller powers of two.

@@ -12,19 +12,25 @@ Bytes Sum(const std::vector<Bytes>& sizes) {
 }
 
 TEST(GrowthPolicy, BlocksGrowWithThePeakAndShrinkNearTheLimit) {
-  EXPECT_EQ(LargestBlock({MiB(2), Bytes(0), GiB(80), MiB(10)}), MiB(2));
-  EXPECT_EQ(LargestBlock({MiB(2), GiB(20), GiB(80), GiB(20)}), MiB(64));
-  EXPECT_EQ(LargestBlock({MiB(2), GiB(80) - MiB(10), GiB(80), GiB(80)}), MiB(2));
+  EXPECT_EQ(LargestBlock({MiB(2), Bytes(0), GiB(80), MiB(10), MiB(1)}), MiB(2));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(20), GiB(80), GiB(20), MiB(1)}), MiB(64));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(80) - MiB(10), GiB(80), GiB(80), MiB(8)}), MiB(2));
 }
 
 TEST(GrowthPolicy, AllowanceNeverPassesTheLimit) {
-  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(10), GiB(10) + MiB(6), GiB(10)}), MiB(6));
-  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(11), GiB(80), GiB(10)}), Bytes(0));
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(10), GiB(10) + MiB(6), GiB(10), MiB(1)}), MiB(6));
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(11), GiB(80), GiB(10), MiB(1)}), Bytes(0));
 }
 
 TEST(GrowthPolicy, GrowsExactlyWhereThereIsNoRoomForMore) {
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10)}, MiB(3)), MiB(64));
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10)}, MiB(3)), MiB(4));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(64));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(4));
+}
+
+TEST(GrowthPolicy, LargeRequestsGetBlocksOfTheirOwn) {
+  const GrowthInput input{MiB(2), Bytes(0), GiB(80), GiB(1), GiB(1) - MiB(2)};
+  EXPECT_EQ(LargestBlock(input), MiB(64));
+  EXPECT_EQ(GrowthAmount(input, GiB(1) - MiB(2)), GiB(1) - MiB(2));
 }
 
 TEST(GrowthPolicy, BlockSizesAddUp) {

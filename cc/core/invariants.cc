@@ -62,6 +62,9 @@ std::string Allocator::CheckRanges() const {
       const std::vector<RangeId>& aliases = memory_.blocks[block].aliases;
       if (std::find(aliases.begin(), aliases.end(), id) == aliases.end()) problem = "an alias is not known to its block";
     }
+    std::vector<BlockId> blocks = memory_.ranges[id].blocks;
+    std::sort(blocks.begin(), blocks.end());
+    if (std::adjacent_find(blocks.begin(), blocks.end()) != blocks.end()) problem = "a block is twice in a range";
     if (size != memory_.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
   });
   return problem;

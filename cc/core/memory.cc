@@ -1,7 +1,5 @@
 #include "cc/core/memory.h"
 
-#include <algorithm>
-
 namespace gmlake {
 
 // Pieces that follow each other at home too become one chunk.
@@ -37,19 +35,30 @@ void Memory::AvoidWreckage() {
   wreckage.mapped.clear();
 }
 
-// Places outside the holes are in a range of their own, which is never used again.
+// A place in no hole is at the end of a stitched range, or in one that was never finished and will not be used.
 void Memory::SpoilHole(const Wreckage::Place& place) {
-  const std::vector<ChunkId>& holes = space.holes();
-  const auto hole = std::find_if(holes.begin(), holes.end(), [&](ChunkId id) {
-    return chunks[id].address <= place.address && place.address < chunks[id].end();
-  });
-  if (hole != holes.end()) space.Spoil(*hole, place.address - chunks[*hole].address, place.size);
+  const ChunkId hole = HoleAt(place.address);
+  if (hole != kNone) space.Spoil(hole, place.address - chunks[hole].address, place.size);
+  ranges.Seal(place.address);
 }
 
 void Memory::Pin(BlockHandle handle) {
   blocks.ForEach([&](BlockId id) {
     if (blocks[id].handle.value == handle.value) blocks[id].pinned = true;
   });
+}
+
+bool Memory::IsFree(BlockId id) const {
+  const Block& block = blocks[id];
+  const Chunk& chunk = chunks[block.first_chunk];
+  return chunk.state == ChunkState::kFree && block.end() <= chunk.end();
+}
+
+ChunkId Memory::HoleAt(Address address) const {
+  for (ChunkId hole : space.holes()) {
+    if (chunks[hole].address <= address && address < chunks[hole].end()) return hole;
+  }
+  return kNone;
 }
 
 ChunkId Memory::TakeInterval(Address from, Address to) {

@@ -31,6 +31,11 @@ struct Memory {
   // After a transaction left mappings that would not come off: no growth there, and their blocks are not released.
   void AvoidWreckage();
 
+  // Is all of the block free?
+  bool IsFree(BlockId block) const;
+  // The hole that covers `address`.
+  ChunkId HoleAt(Address address) const;
+
   ChunkStore chunks;
   BlockTable blocks;
   ChunkList space{&chunks, &blocks, /*small=*/false};

@@ -1,17 +1,34 @@
 #include "cc/core/placer.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace gmlake {
+namespace {
+
+constexpr int64_t kNearLimit = 8;     // near the limit: less than this fraction of it is not held yet
+constexpr int64_t kSpareDivisor = 4;  // seams may cost this fraction of the bytes that were never in use
+constexpr Bytes kLeastThrifty = MiB(16);  // smaller requests are not worth a mapping
+
+Status OutOfMemory(Bytes size) {
+  return Status(StatusCode::kOutOfMemory, "the limit leaves no room for " + ToString(size));
+}
+
+bool IsOutOfMemory(const StatusOr<Placement>& placement) {
+  return !placement.ok() && placement.status().code() == StatusCode::kOutOfMemory;
+}
+
+}  // namespace
 
 StatusOr<Placement> Placer::Place(const Request& request) {
-  const ChunkId free = memory_->space.BestFit(request.size);
-  if (free != kNone) return Contiguous(free, request.size, Way::kSplit);
+  const Outlook outlook = Look(request);
+  if (outlook.free != kNone && !outlook.wasteful) {
+    return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
+  }
   Placement placement;
-  if (request.may_stitch && Reuse(request, &placement)) return placement;
-  Status status = order_->MayMap(request.stream);
-  if (!status.ok()) return status;
-  return GrowOrStitch(request);
+  if (request.may_stitch && Reuse(request, outlook.thrifty, &placement)) return placement;
+  StatusOr<Placement> mapped = MapMore(request, outlook);
+  if (mapped.ok() || !outlook.wasteful) return mapped;
+  return Split(memory_->space.BestFit(request.size), Bytes(0), request.size, Way::kSplit);
 }
 
 ChunkId Placer::TakeContiguous(Bytes size) {
@@ -24,92 +41,90 @@ ChunkId Placer::TakeFragment(Bytes size) {
   return free == kNone ? kNone : memory_->space.Take(free, Bytes(0), memory_->chunks[free].size);
 }
 
-Placement Placer::Contiguous(ChunkId free, Bytes size, Way way) {
-  const ChunkId chunk = memory_->space.Take(free, Bytes(0), size);
+Placer::Outlook Placer::Look(const Request& request) const {
+  Outlook outlook{memory_->space.BestFit(request.size), {}, false, false};
+  if (!NearLimit(request)) return outlook;
+  if (outlook.free != kNone) {
+    outlook.fit = NeatestFit(memory_->blocks, memory_->chunks[outlook.free], request.size);
+    if (outlook.fit.seam <= memory_->blocks.granularity() || request.size < kLeastThrifty) return outlook;
+  }
+  outlook.thrifty = request.may_stitch && LosesTooMuch(request);
+  outlook.wasteful = outlook.thrifty && outlook.free != kNone;
+  return outlook;
+}
+
+bool Placer::NearLimit(const Request& request) const {
+  return memory_->reserved() > request.limit - request.limit / kNearLimit;
+}
+
+// The survey is only worth its time if so much could be lost at all.
+bool Placer::LosesTooMuch(const Request& request) const {
+  const Bytes budget = (request.limit - std::min(request.limit, request.peak)) / kSpareDivisor;
+  const Bytes free = memory_->space.free_bytes();
+  return free > budget && free - planner_.stitcher().Available() > budget;
+}
+
+Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
+  const ChunkId chunk = memory_->space.Take(free, offset, size);
   return {chunk, memory_->chunks[chunk].address, way};
 }
 
-bool Placer::Reuse(const Request& request, Placement* placement) {
+bool Placer::Reuse(const Request& request, bool thrifty, Placement* placement) {
   const Recipe* recipe = memory_->ranges.FindRecipe(request.size);
   if (recipe == nullptr) return false;
   *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
   return true;
 }
 
-StatusOr<Placement> Placer::GrowOrStitch(const Request& request) {
+StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlook) {
+  Status status = order_->MayMap(request.stream);
+  if (!status.ok()) return status;
+  memory_->AvoidWreckage();
+  if (!outlook.wasteful) {
+    StatusOr<Placement> grown = Grow(request, GrowthAllowance(InputOf(request)));
+    if (!IsOutOfMemory(grown)) return grown;
+  }
+  if (request.may_stitch) {
+    StatusOr<Placement> stitched = Stitch(request, outlook);
+    if (!IsOutOfMemory(stitched)) return stitched;
+  }
+  if (outlook.wasteful) return OutOfMemory(request.size);  // the wasteful split is still there
+  return Grow(request, request.limit - memory_->reserved());
+}
+
+StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
   StatusOr<Grower::Plan> plan = grower_.Contiguous(request.size);
   if (!plan.ok()) return plan.status();
-  if (plan->deficit <= GrowthAllowance(InputOf(request))) return Grow(request, *plan);
-  if (request.may_stitch) {
-    const Selection selection = stitcher_.Choose(request.size);
-    if (!selection.pieces.empty() && Fits(request, selection.missing)) return Stitch(request, selection);
-  }
-  if (Fits(request, plan->deficit)) return Grow(request, *plan);
-  return Status(StatusCode::kOutOfMemory, "the limit leaves no room for " + ToString(request.size));
-}
-
-StatusOr<Placement> Placer::Grow(const Request& request, const Grower::Plan& plan) {
-  const Fill fill = grower_.PlanFill(plan, InputOf(request));
-  std::vector<BlockHandle> handles;
-  {
-    Transaction transaction(driver_, &memory_->wreckage);
-    Status status = grower_.Execute(fill, &transaction, &handles);
-    if (!status.ok()) return status;
-    transaction.Commit();
-  }
+  if (AlignUp(plan->deficit, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
   ChunkId free = kNone;
-  grower_.Register(fill, handles, &free);
-  return Contiguous(free, request.size, Way::kGrow);
+  Status status = grower_.Create(grower_.PlanFill(*plan, InputOf(request)), &free);
+  if (!status.ok()) return status;
+  return Split(free, Bytes(0), request.size, Way::kGrow);
 }
 
-StatusOr<Placement> Placer::Stitch(const Request& request, const Selection& selection) {
-  Address base;
-  StatusOr<std::vector<BlockId>> blocks = MapStitch(request, selection, &base);
-  if (!blocks.ok()) return blocks.status();
-  Bytes size(0);
-  for (BlockId block : *blocks) size += memory_->blocks[block].size;
-  const Bytes offset = selection.pieces.front().from;
-  const RangeId range = memory_->ranges.Add(base, size, std::move(*blocks));
-  memory_->ranges.AddRecipe(request.size, range, offset);
-  return LeaseFrom(range, offset, request, Way::kStitch);
+StatusOr<Placement> Placer::Stitch(const Request& request, const Outlook& outlook) {
+  StitchPlan plan = planner_.Plan(request.size);
+  if (outlook.thrifty) plan = Recut(request, plan);
+  const bool hollow = plan.kept.empty() && plan.more.pieces.empty();  // growth does that better
+  const Bytes most = outlook.wasteful ? Bytes(0) : request.limit - memory_->reserved();
+  if (hollow || AlignUp(plan.more.missing, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
+  StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request));
+  if (!range.ok()) return range.status();
+  memory_->ranges.AddRecipe(request.size, *range, plan.offset);
+  return LeaseFrom(*range, plan.offset, request, Way::kStitch);
 }
 
-// The driver's part of a stitch: new blocks for what is missing, then all of it mapped side by side.
-StatusOr<std::vector<BlockId>> Placer::MapStitch(const Request& request, const Selection& selection,
-                                                 Address* base) {
-  Fill fill;
-  if (selection.missing > Bytes(0)) {
-    StatusOr<Grower::Plan> plan = grower_.Anywhere(AlignUp(selection.missing, memory_->blocks.granularity()));
-    if (!plan.ok()) return plan.status();
-    fill = grower_.PlanFill(*plan, InputOf(request));
-  }
-  std::vector<BlockHandle> created;
-  {
-    Transaction transaction(driver_, &memory_->wreckage);
-    Status filled = fill.sizes.empty() ? OkStatus() : grower_.Execute(fill, &transaction, &created);
-    if (!filled.ok()) return filled;
-    StatusOr<Address> mapped = stitcher_.Execute(MappingsOf(selection, fill, created), &transaction);
-    if (!mapped.ok()) return mapped.status();
-    *base = *mapped;
-    transaction.Commit();
-  }
-  std::vector<BlockId> blocks;
-  for (const Piece& piece : selection.pieces) blocks.push_back(piece.block);
-  if (!created.empty()) {
-    for (BlockId block : grower_.Register(fill, created, nullptr)) blocks.push_back(block);
-  }
-  if (selection.tail.block != kNone) blocks.push_back(selection.tail.block);
-  return blocks;
-}
-
-std::vector<Stitcher::Mapping> Placer::MappingsOf(const Selection& selection, const Fill& fill,
-                                                  const std::vector<BlockHandle>& created) const {
-  std::vector<Stitcher::Mapping> mappings;
-  const auto add = [&](const Block& block) { mappings.push_back({block.handle, block.size}); };
-  for (const Piece& piece : selection.pieces) add(memory_->blocks[piece.block]);
-  for (size_t i = 0; i < created.size(); ++i) mappings.push_back({created[i], fill.sizes[i]});
-  if (selection.tail.block != kNone) add(memory_->blocks[selection.tail.block]);
-  return mappings;
+// If the plan ends inside a large free block, makes blocks that it can end between.
+StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
+  const Piece& tail = plan.more.tail;
+  if (tail.block == kNone) return plan;
+  const Bytes size = memory_->blocks[tail.block].size;
+  if (size - tail.to <= 2 * memory_->blocks.granularity()) return plan;
+  std::vector<BlockId> taken = plan.kept;
+  for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
+  if (!memory_->IsFree(tail.block)) return plan;
+  recutter_.Recut(size, tail.to, taken);  // ranges may be gone even if it failed
+  return planner_.Plan(request.size);
 }
 
 Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Way way) {
@@ -123,11 +138,7 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
 }
 
 GrowthInput Placer::InputOf(const Request& request) const {
-  return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak};
-}
-
-bool Placer::Fits(const Request& request, Bytes more) const {
-  return memory_->reserved() + AlignUp(more, memory_->blocks.granularity()) <= request.limit;
+  return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak, request.size};
 }
 
 }  // namespace gmlake

@@ -1,23 +1,28 @@
 // Finds room for one request: the ways to serve it, cheapest first.
 //
-//   split    the best fit in the free chunks;                            no driver call
-//   reuse    a recipe: a stitched range that served this size before;    no driver call
-//   grow     append blocks, while that keeps within the slack;           create, map, access per block
+//   split    the best fit in the free chunks;                               no driver call
+//   reuse    a range that served this size before, or that has room now;    no driver call
+//   grow     append blocks, while that keeps within the slack
 //   stitch   map scattered free blocks, and new ones for what is missing
 //   grow     append blocks up to the limit
 //
-// The order and every choice depend on what is free and on the request alone, so equal states get equal addresses. One
-// lease is taken from the tables on success; on failure tables and driver are as before.
+// Near the limit, bytes are lost where leases end inside large blocks (seam.h). Once more is lost than a share of what is
+// to spare, a split that would make it worse gives way to a stitch whose pieces fit exactly, if need be by recutting.
+//
+// The order and every choice depend on what is free and on the request alone, so equal states get equal addresses. On
+// success one lease is taken from the tables; on failure no bytes are.
 #ifndef GMLAKE_CORE_PLACER_H_
 #define GMLAKE_CORE_PLACER_H_
-
-#include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
 #include "cc/core/grower.h"
 #include "cc/core/memory.h"
-#include "cc/core/stitcher.h"
+#include "cc/core/reclaimer.h"
+#include "cc/core/recutter.h"
+#include "cc/core/seam.h"
+#include "cc/core/stitch_mapper.h"
+#include "cc/core/stitch_plan.h"
 #include "cc/core/stream_order.h"
 #include "cc/telemetry/stats.h"
 
@@ -32,8 +37,14 @@ struct Placement {
 // Thread rule: the allocator's lock. Cost: see the list above.
 class Placer {
  public:
-  Placer(Driver* driver, Memory* memory, StreamOrder* order)
-      : driver_(driver), memory_(memory), order_(order), grower_(driver, memory), stitcher_(driver, memory) {}
+  Placer(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
+      : driver_(driver),
+        memory_(memory),
+        order_(order),
+        grower_(driver, memory),
+        planner_(memory),
+        mapper_(driver, memory, &grower_),
+        recutter_(driver, memory, order, reclaimer) {}
 
   struct Request {
     Bytes size;
@@ -50,26 +61,37 @@ class Placer {
   // The smallest free chunk that has `size` bytes, all of it.
   ChunkId TakeFragment(Bytes size);
 
-  const Stitcher& stitcher() const { return stitcher_; }
+  const Stitcher& stitcher() const { return planner_.stitcher(); }
 
  private:
-  Placement Contiguous(ChunkId free, Bytes size, Way way);
-  bool Reuse(const Request& request, Placement* placement);
-  StatusOr<Placement> GrowOrStitch(const Request& request);
-  StatusOr<Placement> Grow(const Request& request, const Grower::Plan& plan);
-  StatusOr<Placement> Stitch(const Request& request, const Selection& selection);
-  StatusOr<std::vector<BlockId>> MapStitch(const Request& request, const Selection& selection, Address* base);
-  std::vector<Stitcher::Mapping> MappingsOf(const Selection& selection, const Fill& fill,
-                                            const std::vector<BlockHandle>& created) const;
+  // What there is to say of a request against the present state.
+  struct Outlook {
+    ChunkId free;   // best fit, or kNone
+    Fit fit;        // where in it
+    bool thrifty;   // too much is lost to seams already
+    bool wasteful;  // ... and this split would add to it
+  };
+
+  Outlook Look(const Request& request) const;
+  bool NearLimit(const Request& request) const;
+  bool LosesTooMuch(const Request& request) const;
+  Placement Split(ChunkId free, Bytes offset, Bytes size, Way way);
+  bool Reuse(const Request& request, bool thrifty, Placement* placement);
+  StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
+  // Creates what is missing at the best place, if that is not more than `most`.
+  StatusOr<Placement> Grow(const Request& request, Bytes most);
+  StatusOr<Placement> Stitch(const Request& request, const Outlook& outlook);
+  StitchPlan Recut(const Request& request, const StitchPlan& plan);
   Placement LeaseFrom(RangeId range, Bytes offset, const Request& request, Way way);
   GrowthInput InputOf(const Request& request) const;
-  bool Fits(const Request& request, Bytes more) const;
 
   Driver* driver_;
   Memory* memory_;
   StreamOrder* order_;
   Grower grower_;
-  Stitcher stitcher_;
+  StitchPlanner planner_;
+  StitchMapper mapper_;
+  Recutter recutter_;
 };
 
 }  // namespace gmlake

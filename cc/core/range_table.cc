@@ -5,7 +5,7 @@
 
 namespace gmlake {
 
-RangeId RangeTable::Add(Address base, Bytes size, std::vector<BlockId> blocks) {
+RangeId RangeTable::Add(Address base, Bytes reserved, const std::vector<BlockId>& blocks) {
   RangeId id = static_cast<RangeId>(ranges_.size());
   if (unused_.empty()) {
     ranges_.emplace_back();
@@ -13,11 +13,27 @@ RangeId RangeTable::Add(Address base, Bytes size, std::vector<BlockId> blocks) {
     id = unused_.back();
     unused_.pop_back();
   }
-  for (BlockId block : blocks) (*blocks_)[block].aliases.push_back(id);
-  mapped_bytes_ += size;
-  mappings_ += static_cast<int64_t>(blocks.size());
-  ranges_[id] = StitchedRange{base, size, std::move(blocks)};
+  ranges_[id].base = base;
+  ranges_[id].reserved = reserved;
+  Extend(id, blocks);
   return id;
+}
+
+void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
+  StitchedRange& range = ranges_[id];
+  for (BlockId block : more) {
+    (*blocks_)[block].aliases.push_back(id);
+    range.blocks.push_back(block);
+    range.size += (*blocks_)[block].size;
+    mapped_bytes_ += (*blocks_)[block].size;
+  }
+  mappings_ += static_cast<int64_t>(more.size());
+}
+
+void RangeTable::Seal(Address address) {
+  for (StitchedRange& range : ranges_) {
+    if (range.base <= address && address < range.base + range.reserved) range.sealed = true;
+  }
 }
 
 void RangeTable::Remove(RangeId id) {
@@ -66,6 +82,29 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
   return pieces;
 }
 
+std::vector<Extent> RangeTable::ExtentsOf(RangeId id) const {
+  std::vector<Extent> extents;
+  const std::vector<BlockId>& blocks = ranges_[id].blocks;
+  Bytes start(0);
+  bool open = false;  // does the last extent reach `start`?
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = (*blocks_)[blocks[i]];
+    const Bytes prefix = FreePrefix(block);
+    if (prefix > Bytes(0)) {
+      if (!open) extents.push_back({id, start, Bytes(0), i, true});
+      extents.back().size += prefix;
+    }
+    open = prefix == block.size;
+    const Bytes suffix = open ? Bytes(0) : FreeSuffix(block);
+    start += block.size;
+    if (suffix > Bytes(0)) {
+      extents.push_back({id, start - suffix, suffix, i, false});
+      open = true;
+    }
+  }
+  return extents;
+}
+
 bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
   const std::vector<BlockId>& blocks = ranges_[recipe.range].blocks;
   const Block& watched = (*blocks_)[blocks[recipe.watched]];
@@ -92,6 +131,18 @@ bool RangeTable::IsFree(const Piece& piece) const {
   const Block& block = (*blocks_)[piece.block];
   const Chunk& chunk = (*chunks_)[ChunkAt(block, piece.from)];
   return chunk.state == ChunkState::kFree && block.home + piece.to <= chunk.end();
+}
+
+Bytes RangeTable::FreePrefix(const Block& block) const {
+  const Chunk& chunk = (*chunks_)[block.first_chunk];
+  if (chunk.state != ChunkState::kFree) return Bytes(0);
+  return std::min(chunk.end(), block.end()) - block.home;
+}
+
+Bytes RangeTable::FreeSuffix(const Block& block) const {
+  const Chunk& chunk = (*chunks_)[ChunkAt(block, block.size - Bytes(1))];
+  if (chunk.state != ChunkState::kFree) return Bytes(0);
+  return block.end() - std::max(chunk.address, block.home);
 }
 
 // The chunk that covers the byte at `offset` of the block.

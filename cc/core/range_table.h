@@ -26,8 +26,10 @@ struct Piece {
 
 struct StitchedRange {
   Address base;
-  Bytes size;
+  Bytes size;      // mapped, from the base on
+  Bytes reserved;  // addresses; what is not mapped yet lets the range be extended in place
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
+  bool sealed = false;  // something at its end would not come off: it cannot be extended
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
 };
@@ -40,14 +42,29 @@ struct Recipe {
   int watched = 0;
 };
 
-// Invariant: every block of a range names the range in Block::aliases. Recipes of one size stay in the order in which
+// Free bytes that follow each other in a range.
+struct Extent {
+  RangeId range;
+  Bytes offset;
+  Bytes size;
+  size_t first_block;  // where in StitchedRange::blocks it starts ...
+  bool starts_block;   // ... and whether at that block's first byte
+
+  Bytes end() const { return offset + size; }
+};
+
+// Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of one size stay in the order in which
 // they were first used; the first that applies is taken, so that equal states get equal answers.
 // Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that does.
 class RangeTable {
  public:
   RangeTable(BlockTable* blocks, ChunkStore* chunks) : blocks_(blocks), chunks_(chunks) {}
 
-  RangeId Add(Address base, Bytes size, std::vector<BlockId> blocks);
+  RangeId Add(Address base, Bytes reserved, const std::vector<BlockId>& blocks);
+  // More blocks have been mapped at the range's end.
+  void Extend(RangeId id, const std::vector<BlockId>& more);
+  // The range with this address can no longer be extended.
+  void Seal(Address address);
   // Forgets the range and its recipes; the caller has unmapped it or is about to quarantine it.
   void Remove(RangeId id);
   // No request will be served by this range again.
@@ -56,6 +73,14 @@ class RangeTable {
   void AddRecipe(Bytes request, RangeId range, Bytes offset);
   // The first recipe for `request` whose bytes are all free; null if there is none.
   const Recipe* FindRecipe(Bytes request);
+
+  // Calls `visit(extent)` for every longest run of free bytes in every range.
+  template <typename Visit>
+  void ForEachExtent(Visit visit) const {
+    ForEach([&](RangeId id) {
+      for (const Extent& extent : ExtentsOf(id)) visit(extent);
+    });
+  }
 
   // The pieces under [offset, offset + size) of a range.
   std::vector<Piece> PiecesOf(RangeId id, Bytes offset, Bytes size) const;
@@ -74,8 +99,12 @@ class RangeTable {
   }
 
  private:
+  std::vector<Extent> ExtentsOf(RangeId id) const;
   bool Applies(Recipe& recipe, Bytes request) const;
   bool IsFree(const Piece& piece) const;
+  // Free bytes at the block's beginning, and at its end if it is not free as a whole.
+  Bytes FreePrefix(const Block& block) const;
+  Bytes FreeSuffix(const Block& block) const;
   ChunkId ChunkAt(const Block& block, Bytes offset) const;
 
   BlockTable* blocks_;

@@ -28,9 +28,8 @@ Bytes Reclaimer::Trim(Bytes target) {
   memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
   Bytes given(0);
   for (auto id = blocks.rbegin(); id != blocks.rend() && memory_->reserved() > target; ++id) {
-    const Block& block = memory_->blocks[*id];
-    if (!IsIdle(block)) continue;
-    const Bytes size = block.size;
+    if (!IsIdle(*id)) continue;
+    const Bytes size = memory_->blocks[*id].size;
     if (Release(*id)) given += size;
   }
   return given;
@@ -46,12 +45,11 @@ void Reclaimer::ReleaseAll() {
 
 // All bytes free, and no lease through any range that maps it (the lease would be on other blocks, but the range must
 // stay whole for it).
-bool Reclaimer::IsIdle(const Block& block) const {
-  if (block.pinned) return false;
-  const Chunk& chunk = memory_->chunks[block.first_chunk];
-  if (chunk.state != ChunkState::kFree || chunk.end() < block.end()) return false;
-  return std::all_of(block.aliases.begin(), block.aliases.end(),
-                     [&](RangeId id) { return memory_->ranges[id].leases == 0; });
+bool Reclaimer::IsIdle(BlockId id) const {
+  const std::vector<RangeId>& aliases = memory_->blocks[id].aliases;
+  return memory_->IsFree(id) && !memory_->blocks[id].pinned && std::all_of(aliases.begin(), aliases.end(), [&](RangeId range) {
+           return memory_->ranges[range].leases == 0;
+         });
 }
 
 bool Reclaimer::Release(BlockId id) {
@@ -78,7 +76,7 @@ bool Reclaimer::Release(BlockId id) {
 void Reclaimer::Unmap(RangeId id) {
   const StitchedRange& range = memory_->ranges[id];
   if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id);
-  if (!driver_->FreeAddress(range.base, range.size).ok()) ++memory_->wreckage.ranges;
+  if (!driver_->FreeAddress(range.base, range.reserved).ok()) ++memory_->wreckage.ranges;
   memory_->ranges.Remove(id);
   ++num_reclaimed_;
 }

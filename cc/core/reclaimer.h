@@ -29,14 +29,16 @@ class Reclaimer {
   void EnforceBudget(const ReclaimBudget& budget);
   // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
+  // Can the block be released?
+  bool IsIdle(BlockId block) const;
+  // Releases an idle block and the ranges over it; false if the driver refuses any of it.
+  bool Release(BlockId block);
   // At the end of the allocator's life: everything but what is leased or in doubt, which stays as it is.
   void ReleaseAll();
 
   int64_t num_reclaimed() const { return num_reclaimed_; }
 
  private:
-  bool IsIdle(const Block& block) const;
-  bool Release(BlockId block);
   void Unmap(RangeId range);
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);

@@ -17,6 +17,13 @@ std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes s
                               [size](const Piece& piece) { return piece.size() < size; });
 }
 
+void Exclude(const std::vector<BlockId>& taken, std::vector<Piece>* pieces) {
+  const auto is_taken = [&](const Piece& piece) {
+    return std::find(taken.begin(), taken.end(), piece.block) != taken.end();
+  };
+  pieces->erase(std::remove_if(pieces->begin(), pieces->end(), is_taken), pieces->end());
+}
+
 }  // namespace
 
 // Builds a selection piece by piece. `need` is what is still to be found.
@@ -62,7 +69,8 @@ class StitchChoice {
   }
 
   bool FinishWithPrefix(bool tight) {
-    const auto fit = Fit(offer_.prefixes, need_);
+    auto fit = Fit(offer_.prefixes, need_);
+    if (fit != offer_.prefixes.end() && fit->block == head_.block) ++fit;  // no block twice in a range
     if (fit == offer_.prefixes.end() || (tight && !IsTight(*fit))) return false;
     tail_ = {fit->block, Bytes(0), need_};
     need_ = Bytes(0);
@@ -86,9 +94,13 @@ class StitchChoice {
       head_ = offer_.suffixes.back();
       need_ -= head_.size();
     }
-    if (offer_.prefixes.empty() || FinishWithPrefix(/*tight=*/false)) return;
-    tail_ = offer_.prefixes.back();
-    need_ -= tail_.size();
+    if (FinishWithPrefix(/*tight=*/false)) return;
+    for (auto tail = offer_.prefixes.rbegin(); tail != offer_.prefixes.rend(); ++tail) {
+      if (tail->block == head_.block) continue;
+      tail_ = *tail;
+      need_ -= tail_.size();
+      return;
+    }
   }
 
   Selection Assemble() {
@@ -110,32 +122,14 @@ class StitchChoice {
   std::vector<Piece> whole_;
 };
 
-Selection Stitcher::Choose(Bytes request) const {
+Selection Stitcher::Choose(Bytes request, const std::vector<BlockId>& taken, bool head) const {
   Offer offer = Survey();
-  const BlockTable& blocks = memory_->blocks;
-  std::stable_sort(offer.whole.begin(), offer.whole.end(), [&](const Piece& a, const Piece& b) {
-    if (a.size() != b.size()) return b.size() < a.size();
-    return blocks[a.block].home < blocks[b.block].home;
-  });
-  std::stable_sort(offer.suffixes.begin(), offer.suffixes.end(), FewerLeft);
-  std::stable_sort(offer.prefixes.begin(), offer.prefixes.end(), FewerLeft);
+  Exclude(taken, &offer.whole);
+  Exclude(taken, &offer.prefixes);
+  Exclude(taken, &offer.suffixes);
+  if (!head) offer.suffixes.clear();
+  Sort(&offer);
   return StitchChoice(offer, request).Run();
-}
-
-StatusOr<Address> Stitcher::Execute(const std::vector<Mapping>& mappings, Transaction* transaction) {
-  Bytes size(0);
-  for (const Mapping& mapping : mappings) size += mapping.size;
-  StatusOr<Address> base = transaction->Reserve(size);
-  if (!base.ok()) return base.status();
-  Address at = *base;
-  for (const Mapping& mapping : mappings) {
-    Status mapped = transaction->Map(at, mapping.size, mapping.handle);
-    if (!mapped.ok()) return mapped;
-    at = at + mapping.size;
-  }
-  Status access = transaction->SetAccess(*base, size);
-  if (!access.ok()) return access;
-  return *base;
 }
 
 Bytes Stitcher::Available() const {
@@ -147,6 +141,16 @@ Bytes Stitcher::Available() const {
     return end == ends.end() ? Bytes(0) : end->size();
   };
   return total + longest(offer.suffixes) + longest(offer.prefixes);
+}
+
+std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
+  Offer offer = Survey();
+  Sort(&offer);
+  std::vector<BlockId> blocks;
+  for (const Piece& piece : offer.whole) {
+    if (piece.size() == size) blocks.push_back(piece.block);
+  }
+  return blocks;
 }
 
 Stitcher::Offer Stitcher::Survey() const {
@@ -169,6 +173,20 @@ void Stitcher::SurveyChunk(const Chunk& chunk, Offer* offer) const {
     if (from_start && !to_end) offer->prefixes.push_back(piece);
     at = block.end();
   }
+}
+
+// Whole blocks largest first, ends smallest first; by address where equal.
+void Stitcher::Sort(Offer* offer) const {
+  const auto home = [this](const Piece& piece) { return memory_->blocks[piece.block].home; };
+  const auto larger = [&](const Piece& a, const Piece& b) {
+    return a.size() != b.size() ? b.size() < a.size() : home(a) < home(b);
+  };
+  const auto smaller = [&](const Piece& a, const Piece& b) {
+    return a.size() != b.size() ? a.size() < b.size() : home(a) < home(b);
+  };
+  std::sort(offer->whole.begin(), offer->whole.end(), larger);
+  std::sort(offer->suffixes.begin(), offer->suffixes.end(), smaller);
+  std::sort(offer->prefixes.begin(), offer->prefixes.end(), smaller);
 }
 
 }  // namespace gmlake

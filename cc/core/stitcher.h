@@ -1,18 +1,15 @@
-// Makes one contiguous range out of scattered free bytes.
+// Makes one contiguous range out of scattered free bytes, in the order in which they will be mapped.
 //
 // Choosing: whole free blocks, largest first, so that few handles are mapped. A block is mapped whole, but the first
 // piece may be the free end of a block that is otherwise in use, and the last piece the free beginning of one: the lease
-// then starts or stops inside the mapping, and nothing is wasted. Mapping: reserve, map each block, one SetAccess.
+// then starts or stops inside the mapping, and nothing is wasted. Nothing here calls the driver.
 #ifndef GMLAKE_CORE_STITCHER_H_
 #define GMLAKE_CORE_STITCHER_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
-#include "cc/base/status.h"
 #include "cc/core/memory.h"
-#include "cc/driver/driver.h"
-#include "cc/driver/transaction.h"
 
 namespace gmlake {
 
@@ -21,24 +18,23 @@ struct Selection {
   std::vector<Piece> pieces;
   Bytes missing;
   Piece tail{kNone, Bytes(0), Bytes(0)};
+
+  bool empty() const { return pieces.empty() && tail.block == kNone; }
 };
 
-// Thread rule: the allocator's lock. Cost of choosing: one step per free block; of mapping: 37 us per block.
+// Thread rule: the allocator's lock. Cost: one step per free block, and sorting them.
 class Stitcher {
  public:
-  Stitcher(Driver* driver, Memory* memory) : driver_(driver), memory_(memory) {}
+  explicit Stitcher(const Memory* memory) : memory_(memory) {}
 
-  Selection Choose(Bytes request) const;
+  // `request` bytes without the blocks in `taken`. `head`: may the first piece be the end of a block?
+  Selection Choose(Bytes request, const std::vector<BlockId>& taken, bool head) const;
 
-  // Driver only: a new range over the blocks of `handles`.
-  struct Mapping {
-    BlockHandle handle;
-    Bytes size;
-  };
-  StatusOr<Address> Execute(const std::vector<Mapping>& mappings, Transaction* transaction);
-
-  // The most that Choose could find.
+  // The most that Choose could find; free bytes beyond that are of use to smaller requests only.
   Bytes Available() const;
+
+  // Free blocks of this size, by address.
+  std::vector<BlockId> WholeBlocks(Bytes size) const;
 
  private:
   friend class StitchChoice;
@@ -51,9 +47,9 @@ class Stitcher {
   };
   Offer Survey() const;
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
+  void Sort(Offer* offer) const;
 
-  Driver* driver_;
-  Memory* memory_;
+  const Memory* memory_;
 };
 
 }  // namespace gmlake

@@ -1,0 +1,85 @@
+#include "cc/core/stitch_mapper.h"
+
+#include <utility>
+
+namespace gmlake {
+namespace {
+
+constexpr int64_t kRoomPerSize = 4;  // addresses reserved per byte mapped, so that a range can be extended
+
+}  // namespace
+
+StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input) {
+  StatusOr<Fill> fill = PlanFill(plan.more, input);
+  if (!fill.ok()) return fill.status();
+  std::vector<BlockHandle> created;
+  Transaction transaction(driver_, &memory_->wreckage);
+  Status status = fill->sizes.empty() ? OkStatus() : grower_->Execute(*fill, &transaction, &created);
+  if (!status.ok()) return status;
+  const std::vector<Mapping> mappings = MappingsOf(plan.more, *fill, created);
+  Bytes size(0);
+  for (const Mapping& mapping : mappings) size += mapping.size;
+  StatusOr<Site> site = SiteOf(plan, size, &transaction);
+  if (!site.ok()) return site.status();
+  status = MapAll(site->at, mappings, &transaction);
+  if (!status.ok()) return status;
+  if (size > Bytes(0)) status = transaction.SetAccess(site->at, size);
+  if (!status.ok()) return status;
+  transaction.Commit();
+  return Register(plan, *site, *fill, created);
+}
+
+StatusOr<Fill> StitchMapper::PlanFill(const Selection& more, const GrowthInput& input) {
+  if (more.missing == Bytes(0)) return Fill();
+  StatusOr<Grower::Plan> plan = grower_->Anywhere(AlignUp(more.missing, input.granularity));
+  if (!plan.ok()) return plan.status();
+  return grower_->PlanExact(*plan, input);
+}
+
+std::vector<StitchMapper::Mapping> StitchMapper::MappingsOf(const Selection& more, const Fill& fill,
+                                                            const std::vector<BlockHandle>& created) const {
+  std::vector<Mapping> mappings;
+  const auto add = [&](const Block& block) { mappings.push_back({block.handle, block.size}); };
+  for (const Piece& piece : more.pieces) add(memory_->blocks[piece.block]);
+  for (size_t i = 0; i < created.size(); ++i) mappings.push_back({created[i], fill.sizes[i]});
+  if (more.tail.block != kNone) add(memory_->blocks[more.tail.block]);
+  return mappings;
+}
+
+// Behind the last mapping of the range to be extended, or at fresh addresses.
+StatusOr<StitchMapper::Site> StitchMapper::SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction) {
+  if (plan.range != kNone) {
+    const StitchedRange& range = memory_->ranges[plan.range];
+    return Site{range.base + range.size, range.reserved};
+  }
+  for (Bytes reserved : {size * kRoomPerSize, size}) {
+    StatusOr<Address> base = transaction->Reserve(reserved);
+    if (base.ok()) return Site{*base, reserved};
+    if (reserved == size) return base.status();
+  }
+  return Status(StatusCode::kInvalidArgument, "a stitch of nothing");
+}
+
+Status StitchMapper::MapAll(Address at, const std::vector<Mapping>& mappings, Transaction* transaction) {
+  for (const Mapping& mapping : mappings) {
+    Status status = transaction->Map(at, mapping.size, mapping.handle);
+    if (!status.ok()) return status;
+    at = at + mapping.size;
+  }
+  return OkStatus();
+}
+
+RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, const Fill& fill,
+                               const std::vector<BlockHandle>& created) {
+  std::vector<BlockId> blocks;
+  for (const Piece& piece : plan.more.pieces) blocks.push_back(piece.block);
+  if (!created.empty()) {
+    for (BlockId block : grower_->Register(fill, created, nullptr)) blocks.push_back(block);
+  }
+  if (plan.more.tail.block != kNone) blocks.push_back(plan.more.tail.block);
+  if (plan.range == kNone) return memory_->ranges.Add(site.at, site.reserved, blocks);
+  memory_->ranges.Extend(plan.range, blocks);
+  return plan.range;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,53 @@
+// Carries out a stitch plan: new blocks for what is missing, then everything mapped side by side, as one transaction.
+#ifndef GMLAKE_CORE_STITCH_MAPPER_H_
+#define GMLAKE_CORE_STITCH_MAPPER_H_
+
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/base/status.h"
+#include "cc/core/grower.h"
+#include "cc/core/growth_policy.h"
+#include "cc/core/memory.h"
+#include "cc/core/stitch_plan.h"
+#include "cc/driver/driver.h"
+#include "cc/driver/transaction.h"
+
+namespace gmlake {
+
+// Thread rule: the allocator's lock. Cost: 37 us per mapping, one SetAccess for all of them.
+class StitchMapper {
+ public:
+  StitchMapper(Driver* driver, Memory* memory, Grower* grower)
+      : driver_(driver), memory_(memory), grower_(grower) {}
+
+  // The range in which the request now fits at `plan.offset`. On failure driver and tables are as before.
+  StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input);
+
+ private:
+  struct Mapping {
+    BlockHandle handle;
+    Bytes size;
+  };
+  // Addresses to map at, and how many there are from the range's base on.
+  struct Site {
+    Address at;
+    Bytes reserved;
+  };
+
+  StatusOr<Fill> PlanFill(const Selection& more, const GrowthInput& input);
+  std::vector<Mapping> MappingsOf(const Selection& more, const Fill& fill,
+                                  const std::vector<BlockHandle>& created) const;
+  StatusOr<Site> SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction);
+  Status MapAll(Address at, const std::vector<Mapping>& mappings, Transaction* transaction);
+  RangeId Register(const StitchPlan& plan, const Site& site, const Fill& fill,
+                   const std::vector<BlockHandle>& created);
+
+  Driver* driver_;
+  Memory* memory_;
+  Grower* grower_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_STITCH_MAPPER_H_

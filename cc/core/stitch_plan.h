@@ -1,0 +1,58 @@
+// Decides how a request is stitched: in a new range, or by mapping more blocks at the end of an idle one.
+//
+// A stitched range reserves more addresses than it maps. Where its last blocks are free, a request that is larger than
+// they are needs only the difference mapped behind them. The plan with the fewest mappings wins. Deciding calls no
+// driver; executing a plan (StitchMapper) does.
+#ifndef GMLAKE_CORE_STITCH_PLAN_H_
+#define GMLAKE_CORE_STITCH_PLAN_H_
+
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/memory.h"
+#include "cc/core/stitcher.h"
+
+namespace gmlake {
+
+struct StitchPlan {
+  RangeId range = kNone;      // to be extended; kNone: a new range
+  Bytes offset;               // where in the range the lease will begin
+  std::vector<BlockId> kept;  // blocks of the range that the lease uses as they are mapped
+  Selection more;             // what is to be mapped
+
+  // Mappings to be made, new blocks not counted.
+  size_t mappings() const { return more.pieces.size() + (more.tail.block == kNone ? 0 : 1); }
+};
+
+// Thread rule: the allocator's lock. Cost: a look at every range, and Stitcher::Choose once or twice.
+class StitchPlanner {
+ public:
+  explicit StitchPlanner(const Memory* memory) : memory_(memory), stitcher_(memory) {}
+
+  StitchPlan Plan(Bytes request) const;
+
+  const Stitcher& stitcher() const { return stitcher_; }
+
+ private:
+  // The free end of a range, as far as a request can use it.
+  struct Run {
+    RangeId range = kNone;
+    Bytes offset;
+    Bytes size;
+    size_t first_block = 0;
+  };
+
+  StitchPlan InNewRange(Bytes request) const;
+  StitchPlan InRange(const Run& run, Bytes request) const;
+  // The longest free end of a range that is no longer than `request`.
+  Run LongestRun(Bytes request) const;
+  Run RunOf(const Extent& extent, Bytes request) const;
+  bool HasRoom(const StitchPlan& plan) const;
+
+  const Memory* memory_;
+  Stitcher stitcher_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_STITCH_PLAN_H_
