@@ -9,6 +9,7 @@ bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
 }
 
 void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
+  memory_->AvoidWreckage();
   std::vector<RangeId> idle;
   memory_->ranges.ForEach([&](RangeId id) {
     if (memory_->ranges[id].leases == 0) idle.push_back(id);
@@ -76,7 +77,8 @@ bool Reclaimer::Release(BlockId id) {
 void Reclaimer::Unmap(RangeId id) {
   const StitchedRange& range = memory_->ranges[id];
   if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id);
-  if (!driver_->FreeAddress(range.base, range.reserved).ok()) ++memory_->wreckage.ranges;
+  const bool freed = !range.sealed && driver_->FreeAddress(range.base, range.reserved).ok();
+  if (!freed) ++memory_->wreckage.ranges;
   memory_->ranges.Remove(id);
   ++num_reclaimed_;
 }
