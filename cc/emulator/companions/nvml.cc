@@ -2,13 +2,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 #include "cc/emulator/companions/companion.h"
 
 namespace {
 
 constexpr int kInvalidArgument = 2;
+constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
+
+// nvmlFieldValue_t and nvmlGpuFabricInfoV_t. Both are answered with "there is no such thing here", which keeps XLA's
+// log quiet.
+struct FieldValue {
+  unsigned field, scope;
+  int64_t timestamp, latency_us;
+  int type, status;
+  uint64_t value;
+};
+
+struct FabricInfo {
+  unsigned version;
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;  // 0: not supported
+};
 
 // A handle is the device's number plus one: null is no device.
 void* HandleOf(unsigned device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device) + 1); }
@@ -80,3 +99,16 @@ GMLAKE_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* width) { retur
 GMLAKE_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* width) { return Store(width, 16); }
 
 GMLAKE_EXPORT int nvmlDeviceGetNvLinkState(void*, unsigned, unsigned* is_active) { return Store(is_active, 0); }
+
+GMLAKE_EXPORT int nvmlDeviceGetFieldValues(void*, int count, FieldValue* values) {
+  for (int i = 0; i < count; ++i) values[i].status = kNotSupported;
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlDeviceGetGpuFabricInfoV(void*, FabricInfo* info) {
+  std::memset(info->cluster, 0, sizeof info->cluster);
+  info->status = 0;
+  info->clique = 0;
+  info->state = 0;
+  return 0;
+}

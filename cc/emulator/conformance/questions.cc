@@ -14,12 +14,6 @@
 namespace gmlake::conformance {
 namespace {
 
-void UseDevice(int device) {
-  CUcontext context;
-  GMLAKE_MUST(GMLAKE_CALL(cuDevicePrimaryCtxRetain)(&context, device));
-  GMLAKE_MUST(GMLAKE_CALL(cuCtxSetCurrent)(context));
-}
-
 long long FreeMemory() {
   size_t free = 0, total = 0;
   GMLAKE_MUST(GMLAKE_CALL(cuMemGetInfo)(&free, &total));

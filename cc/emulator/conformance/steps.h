@@ -56,6 +56,12 @@ inline CUresult Release(CUmemGenericAllocationHandle handle) { return GMLAKE_CAL
 
 inline CUresult FreeAddress(CUdeviceptr at, size_t size) { return GMLAKE_CALL(cuMemAddressFree)(at, size); }
 
+inline void UseDevice(int device) {
+  CUcontext context;
+  GMLAKE_MUST(GMLAKE_CALL(cuDevicePrimaryCtxRetain)(&context, device));
+  GMLAKE_MUST(GMLAKE_CALL(cuCtxSetCurrent)(context));
+}
+
 // Two blocks of a granule, mapped side by side at the start of a reservation of four granules, accessible.
 struct Pair {
   CUdeviceptr at = MustReserve(4 * kGranule);

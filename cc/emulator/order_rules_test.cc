@@ -1,0 +1,204 @@
+// Rules of order, on streams that are threads and slow: nothing may be taken away under work that is still queued.
+#include <vector>
+
+#include "cc/emulator/conformance/emulated.h"
+
+namespace gmlake::conformance {
+namespace {
+
+constexpr int64_t kDelayUs = 5000;  // before each piece of work
+
+CUstream NewStream() {
+  CUstream stream = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+void FillLater(CUdeviceptr at, size_t size, CUstream stream) {
+  GMLAKE_MUST(GMLAKE_CALL(cuMemsetD8Async)(at, 7, size, stream));
+}
+
+void Synchronize(CUstream stream) { GMLAKE_MUST(GMLAKE_CALL(cuStreamSynchronize)(stream)); }
+
+CUevent RecordOn(CUstream stream) {
+  CUevent event = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  GMLAKE_MUST(GMLAKE_CALL(cuEventRecord)(event, stream));
+  return event;
+}
+
+CUdeviceptr PoolMemory(CUstream stream, size_t size = 4096) {
+  CUdeviceptr at = 0;
+  GMLAKE_MUST(GMLAKE_CALL(cuMemAllocAsync)(&at, size, stream));
+  return at;
+}
+
+class OrderRulesTest : public RuleTest {
+ protected:
+  void TearDown() override {
+    GMLAKE_MUST(GMLAKE_CALL(cuCtxSynchronize)());
+    RuleTest::TearDown();
+  }
+
+  CUstream stream_ = NewStream();
+  CUstream other_ = NewStream();
+};
+
+TEST_F(OrderRulesTest, WorkIsQueuedAndRunsLater) {
+  Pair pair;
+  FillLater(pair.at, kGranule, stream_);
+  EXPECT_EQ(GMLAKE_CALL(cuStreamQuery)(stream_), CUDA_ERROR_NOT_READY);
+  Synchronize(stream_);
+  EXPECT_EQ(GMLAKE_CALL(cuStreamQuery)(stream_), CUDA_SUCCESS);
+}
+
+TEST_F(OrderRulesTest, UnmappingAfterTheWorkIsFine) {
+  Pair pair;
+  FillLater(pair.at, kGranule, stream_);
+  const CUevent event = RecordOn(stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuEventSynchronize)(event));
+  GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));
+}
+
+TEST_F(OrderRulesTest, UnmappingUnderQueuedWorkIsNot) {
+  Pair pair;
+  FillLater(pair.at, kGranule, stream_);
+  GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));  // the driver does not wait, and does not refuse
+  EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  Synchronize(stream_);
+  EXPECT_EQ(Broken("access"), 1) << Described();  // the work found nothing mapped
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, UnmappingAnAliasThatNoQueuedWorkTouchesIsFine) {
+  Pair pair;
+  const CUdeviceptr alias = MustReserve(kGranule);
+  GMLAKE_MUST(Map(alias, kGranule, pair.first));
+  GMLAKE_MUST(SetAccess(alias, kGranule));
+  FillLater(pair.at, kGranule, stream_);
+  GMLAKE_MUST(Unmap(alias, kGranule));
+}
+
+// The mistake of a program that never recorded the event it asks: CUDA says "complete".
+TEST_F(OrderRulesTest, AnEventThatWasNeverRecordedProvesNothing) {
+  Pair pair;
+  CUevent event = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  FillLater(pair.at, kGranule, stream_);
+  ASSERT_EQ(GMLAKE_CALL(cuEventQuery)(event), CUDA_SUCCESS);
+  GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));
+  EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  Synchronize(stream_);
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, PoolMemoryFreedInStreamOrderIsFine) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  FillLater(at, 4096, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, stream_));
+}
+
+TEST_F(OrderRulesTest, WorkQueuedAfterTheFreeIsUseAfterFree) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, stream_));
+  FillLater(at, 4096, stream_);
+  Synchronize(stream_);
+  EXPECT_GE(Broken("use-after-free"), 1) << Described();
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, FreeingOnAnotherStreamNeedsAnEvent) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  FillLater(at, 4096, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(other_, RecordOn(stream_), 0));
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, other_));
+}
+
+TEST_F(OrderRulesTest, FreeingOnAnotherStreamWithoutAnEventIsUseAfterFree) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  for (int i = 0; i < 3; ++i) FillLater(at, 4096, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, other_));
+  Synchronize(stream_);
+  Synchronize(other_);
+  EXPECT_GE(Broken("use-after-free"), 1) << Described();
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, AnotherStreamMayUseAnAllocationBehindAnEvent) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(other_, RecordOn(stream_), 0));
+  FillLater(at, 4096, other_);
+  Synchronize(other_);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, other_));
+}
+
+TEST_F(OrderRulesTest, AnotherStreamMayNotUseAnAllocationAheadOfIt) {
+  for (int i = 0; i < 3; ++i) PoolMemory(stream_);
+  const CUdeviceptr at = PoolMemory(stream_);
+  FillLater(at, 4096, other_);
+  Synchronize(other_);
+  EXPECT_EQ(Broken("use-before-alloc"), 1) << Described();
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, FreeingTooEarlyIsNoticed) {
+  const CUdeviceptr at = PoolMemory(stream_);
+  FillLater(at, 4096, stream_);
+  GMLAKE_CALL(gmlake_emulator_free_too_early)(at);
+  Synchronize(stream_);
+  EXPECT_EQ(Broken("use-after-free"), 1) << Described();
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+TEST_F(OrderRulesTest, StreamsAreOrderedByEventsOnly) {
+  Pair pair;
+  FillLater(pair.at, kGranule, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(other_, RecordOn(stream_), 0));
+  GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoDAsync)(pair.at + kGranule, pair.at, kGranule, other_));
+  std::vector<unsigned char> bytes(kGranule);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoHAsync)(bytes.data(), pair.at + kGranule, kGranule, other_));
+  EXPECT_EQ(bytes.front(), 7);
+  EXPECT_EQ(bytes.back(), 7);
+}
+
+TEST_F(OrderRulesTest, PageableMemoryMayBeChangedAfterTheCopyIsQueued) {
+  Pair pair;
+  std::vector<unsigned char> bytes(4096, 3), back(4096);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemcpyHtoDAsync)(pair.at, bytes.data(), bytes.size(), stream_));
+  std::fill(bytes.begin(), bytes.end(), 9);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoHAsync)(back.data(), pair.at, back.size(), stream_));
+  EXPECT_EQ(back[4095], 3);
+}
+
+TEST_F(OrderRulesTest, AFullPoolWaitsForTheFreesThatAreQueued) {
+  const size_t most = 192 << 20;
+  const CUdeviceptr first = PoolMemory(stream_, most);
+  FillLater(first, most, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(first, stream_));
+  const CUdeviceptr second = PoolMemory(stream_, most);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(second, stream_));
+}
+
+TEST_F(OrderRulesTest, AGraphIsWorkThatTouchesWhatItsNodesTouch) {
+  Pair pair;
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamBeginCapture)(other_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  FillLater(pair.at, kGranule, other_);
+  CUgraph graph = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamEndCapture)(other_, &graph));
+  CUgraphExec executable = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0));
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphLaunch)(executable, stream_));
+  GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));
+  EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  Synchronize(stream_);
+  GMLAKE_CALL(gmlake_emulator_reset_violations)();
+}
+
+}  // namespace
+}  // namespace gmlake::conformance
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gmlake::conformance::StartEmulator(/*async=*/true, gmlake::conformance::kDelayUs);
+  return RUN_ALL_TESTS();
+}
