@@ -29,7 +29,8 @@ std::string NameOf(const ::testing::TestParamInfo<FragmentationTest::ParamType>&
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FragmentationTest,
-                         ::testing::Combine(::testing::ValuesIn(AdversaryNames()), ::testing::Values(22528, 49152),
+                         ::testing::Combine(::testing::ValuesIn(AdversaryNames()),
+                                            ::testing::Values(22528, 49152),
                                             ::testing::Range(1, 11)),
                          NameOf);
 

@@ -47,7 +47,8 @@ TEST(BfcModelTest, DoublesItsRegions) {
 TEST(BfcModelTest, BacksOffWhenTheDeviceIsSmaller) {
   ModelDriver driver(MiB(100));
   BfcModel bfc(&driver, GiB(1), BfcModel::Mode::kGrow);
-  EXPECT_FALSE(bfc.Allocate(MiB(80), kStream).is_null()) << "128 MiB are refused, but nine tenths of them, thrice over, are not";
+  EXPECT_FALSE(bfc.Allocate(MiB(80), kStream).is_null())
+      << "128 MiB are refused, but nine tenths of them, thrice over, are not";
 }
 
 TEST(UniformModelTest, StitchesWhatIsFreeInTwoPieces) {
@@ -84,7 +85,8 @@ TEST(UniformModelTest, DropsOldStitchesWhenAddressesRunOver) {
   std::vector<Address> tenths;
   for (int i = 0; i < 20; ++i) tenths.push_back(uniform.Allocate(GiB(10), kStream));
   for (int i = 0; i < 20; i += 2) uniform.Free(tenths[i], kStream);
-  for (int i = 0; i < 12; ++i) uniform.Free(uniform.Allocate(GiB(90) + MiB(2) * i, kStream), kStream);
+  for (int i = 0; i < 12; ++i)
+    uniform.Free(uniform.Allocate(GiB(90) + MiB(2) * i, kStream), kStream);
   EXPECT_GT(driver.calls().unmap, 0);
   EXPECT_EQ(driver.num_misuses(), 0) << driver.first_misuse();
 }

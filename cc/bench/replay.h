@@ -21,17 +21,20 @@
 
 namespace gmlake::bench {
 
-using PolicyFactory = std::function<std::unique_ptr<Policy>(Driver* driver, std::optional<Bytes> limit)>;
+using PolicyFactory =
+    std::function<std::unique_ptr<Policy>(Driver* driver, std::optional<Bytes> limit)>;
 
 struct ReplayOptions {
   std::string policy = "gmlake";
-  PolicyFactory make_policy;   // for a policy that policies.h does not know; `policy` is then only its name
+  PolicyFactory
+      make_policy;  // for a policy that policies.h does not know; `policy` is then only its name
   std::optional<Bytes> limit;  // rounded down to the driver's granularity
   bool find_min_limit = false;
-  int passes = 1;              // everything live is freed between passes
-  int repeats = 5;             // fresh replays behind ns_per_op; 0 leaves it unmeasured
-  bool verify = false;         // check on every event that no physical byte has two owners
-  std::function<void(double)> progress;  // called now and then with the share done, 0 to 1; may throw
+  int passes = 1;       // everything live is freed between passes
+  int repeats = 5;      // fresh replays behind ns_per_op; 0 leaves it unmeasured
+  bool verify = false;  // check on every event that no physical byte has two owners
+  std::function<void(double)>
+      progress;  // called now and then with the share done, 0 to 1; may throw
 };
 
 struct ReplayResult {
@@ -41,8 +44,9 @@ struct ReplayResult {
   Bytes peak_live;
   Bytes peak_reserved;
   std::optional<Bytes> limit;
-  std::optional<Bytes> min_limit;     // the smallest that serves every request of every pass, to 0.05 %
-  int64_t failures = 0;               // requests refused, all passes
+  std::optional<Bytes>
+      min_limit;         // the smallest that serves every request of every pass, to 0.05 %
+  int64_t failures = 0;  // requests refused, all passes
   // Nanoseconds per event inside the policy: the fastest of the repeats, each from an empty device, less the cost of
   // the same loop around a policy that does nothing. Neither the model of the driver nor Maintain is in it.
   std::optional<double> ns_per_op;

@@ -39,10 +39,12 @@ std::string Calls(const DriverCallStats& calls) {
 
 std::string Passes(const ReplayResult& result) {
   std::string text = ", \"first_pass_driver_time_us\": " + Number(result.passes.front().time_us) +
-                     ", \"last_pass_driver_time_us\": " + Number(result.passes.back().time_us) + ", \"passes\": [";
+                     ", \"last_pass_driver_time_us\": " + Number(result.passes.back().time_us) +
+                     ", \"passes\": [";
   for (const DriverCallStats& pass : result.passes) {
     if (&pass != &result.passes.front()) text += ", ";
-    text += "{\"driver_calls\": " + Calls(pass) + ", \"driver_time_us\": " + Number(pass.time_us) + "}";
+    text +=
+        "{\"driver_calls\": " + Calls(pass) + ", \"driver_time_us\": " + Number(pass.time_us) + "}";
   }
   return text + "]";
 }
@@ -50,7 +52,8 @@ std::string Passes(const ReplayResult& result) {
 }  // namespace
 
 std::string ToJson(const ReplayResult& result) {
-  std::string text = "{\"trace\": " + Quote(result.trace) + ", \"policy\": " + Quote(result.policy) +
+  std::string text = "{\"trace\": " + Quote(result.trace) +
+                     ", \"policy\": " + Quote(result.policy) +
                      ", \"events\": " + Count(result.events) +
                      ", \"peak_live_bytes\": " + Count(result.peak_live.count()) +
                      ", \"peak_reserved_bytes\": " + Count(result.peak_reserved.count()) +

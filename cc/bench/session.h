@@ -52,9 +52,9 @@ class Session {
   Ownership* const ownership_;
   std::function<void(size_t)> observer_;
   std::vector<size_t> segment_ends_;
-  std::vector<Address> leases_;     // by slot; null where nothing lives
-  std::vector<Bytes> sizes_;        // by slot
-  std::vector<int32_t> streams_;    // by slot
+  std::vector<Address> leases_;   // by slot; null where nothing lives
+  std::vector<Bytes> sizes_;      // by slot
+  std::vector<int32_t> streams_;  // by slot
   int64_t failures_ = 0;
   std::chrono::nanoseconds time_{0};
 };

@@ -37,7 +37,8 @@ struct Speed {
 
 double TimePass(const Trace& trace, Session* session) {
   const auto before = session->time_in_policy();
-  session->RunPass(/*stop_at_failure=*/false).IgnoreError();  // nothing is checked, so nothing fails
+  session->RunPass(/*stop_at_failure=*/false)
+      .IgnoreError();  // nothing is checked, so nothing fails
   const auto time = session->time_in_policy() - before;
   session->FreeAll().IgnoreError();
   return static_cast<double>(time.count()) / static_cast<double>(trace.events.size());
@@ -46,7 +47,8 @@ double TimePass(const Trace& trace, Session* session) {
 void Measure(const Trace& trace, const ModelDriver& driver, Policy* policy, Speed* best) {
   Session session(trace, policy, &driver, nullptr);
   best->first = std::min(best->first, TimePass(trace, &session));
-  for (int pass = 0; pass < kLaterPasses; ++pass) best->later = std::min(best->later, TimePass(trace, &session));
+  for (int pass = 0; pass < kLaterPasses; ++pass)
+    best->later = std::min(best->later, TimePass(trace, &session));
 }
 
 void MeasureInTurn(const Trace& trace, Speed* ours, Speed* bfc, Speed* loop) {
@@ -63,8 +65,9 @@ void Compare(const Trace& trace) {
   Speed ours, bfc, loop;
   for (int round = 0; round < kRounds; ++round) MeasureInTurn(trace, &ours, &bfc, &loop);
   const auto print = [&](const char* pass, double our_time, double bfc_time) {
-    std::printf(", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}", pass,
-                our_time, bfc_time, our_time / bfc_time);
+    std::printf(
+        ", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}",
+        pass, our_time, bfc_time, our_time / bfc_time);
   };
   std::printf("{\"trace\": \"%s\"", trace.name.c_str());
   print("first", ours.first - loop.later, bfc.first - loop.later);

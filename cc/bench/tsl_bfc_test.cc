@@ -1,11 +1,12 @@
 // Holds the model of BFC to the real one: the same smallest region, the same memory on demand, on recorded jobs.
+#include "cc/bench/tsl_bfc.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "cc/bench/replay.h"
 #include "cc/bench/trace_file.h"
-#include "cc/bench/tsl_bfc.h"
 
 namespace gmlake::bench {
 namespace {
@@ -35,8 +36,8 @@ TEST_P(TslBfcTest, AgreesWithTheModel) {
 
 // All fifteen agree; six are enough to notice a change, and a real region costs 8 bytes of host memory for every 256.
 INSTANTIATE_TEST_SUITE_P(RecordedJobs, TslBfcTest,
-                         ::testing::Values("glm-10b-LR", "jax-layer_stream", "jax-train_buckets", "opt-1.3b-LR",
-                                           "opt-1.3b-LRO", "opt-1.3b-RO"));
+                         ::testing::Values("glm-10b-LR", "jax-layer_stream", "jax-train_buckets",
+                                           "opt-1.3b-LR", "opt-1.3b-LRO", "opt-1.3b-RO"));
 
 }  // namespace
 }  // namespace gmlake::bench

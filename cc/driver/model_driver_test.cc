@@ -60,15 +60,15 @@ TEST_F(ModelDriverTest, RunsOutOfMemoryWithoutCallingItMisuse) {
 
 TEST_F(ModelDriverTest, RefusesNonsense) {
   const Address range = MappedRange(2, MiB(4));
-  ExpectMisuse(driver_.Map(range, MiB(4), blocks_[0]));                    // map over map
-  ExpectMisuse(driver_.Map(range + MiB(8), MiB(4), blocks_[0]));           // beyond the reservation
-  ExpectMisuse(driver_.Map(range, MiB(2), blocks_[0]));                    // a part of a block
-  ExpectMisuse(driver_.Unmap(range, MiB(2)));                              // a part of a mapping
-  ExpectMisuse(driver_.SetAccess(range, MiB(10)));                         // unmapped tail
-  ExpectMisuse(driver_.FreeAddress(range, MiB(8)));                        // still mapped
+  ExpectMisuse(driver_.Map(range, MiB(4), blocks_[0]));           // map over map
+  ExpectMisuse(driver_.Map(range + MiB(8), MiB(4), blocks_[0]));  // beyond the reservation
+  ExpectMisuse(driver_.Map(range, MiB(2), blocks_[0]));           // a part of a block
+  ExpectMisuse(driver_.Unmap(range, MiB(2)));                     // a part of a mapping
+  ExpectMisuse(driver_.SetAccess(range, MiB(10)));                // unmapped tail
+  ExpectMisuse(driver_.FreeAddress(range, MiB(8)));               // still mapped
   ExpectMisuse(driver_.Create(MiB(3)).status());
   ASSERT_TRUE(driver_.Unmap(range, MiB(8)).ok());
-  ExpectMisuse(driver_.Unmap(range, MiB(8)));                              // twice
+  ExpectMisuse(driver_.Unmap(range, MiB(8)));  // twice
   ExpectMisuse(driver_.SetAccess(range, MiB(4)));
   ASSERT_TRUE(driver_.Release(blocks_[0]).ok());
   ExpectMisuse(driver_.Release(blocks_[0]));
