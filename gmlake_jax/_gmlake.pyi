@@ -42,7 +42,7 @@ def replay(
     limit_bytes: int | None = None,
     find_min_limit: bool = False,
     passes: int = 1,
-    repeats: int = 5,
+    repeats: int = 11,
     verify: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> str: ...

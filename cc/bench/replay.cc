@@ -68,6 +68,7 @@ class Replayer {
     result_.trace = trace.name;
     result_.policy = options.policy;
     result_.events = static_cast<int64_t>(trace.events.size());
+    result_.duration_us = trace.duration_us;
     result_.peak_live = trace.peak_live;
     result_.limit = limit_;
     const double replays =

@@ -31,7 +31,7 @@ struct ReplayOptions {
   std::optional<Bytes> limit;  // rounded down to the driver's granularity
   bool find_min_limit = false;
   int passes = 1;       // everything live is freed between passes
-  int repeats = 5;      // fresh replays behind ns_per_op; 0 leaves it unmeasured
+  int repeats = 11;     // fresh replays behind ns_per_op; 0 leaves it unmeasured
   bool verify = false;  // check on every event that no physical byte has two owners
   std::function<void(double)>
       progress;  // called now and then with the share done, 0 to 1; may throw
@@ -40,7 +40,8 @@ struct ReplayOptions {
 struct ReplayResult {
   std::string trace;
   std::string policy;
-  int64_t events = 0;  // per pass
+  int64_t events = 0;       // per pass
+  int64_t duration_us = 0;  // of the recorded job, one pass
   Bytes peak_live;
   Bytes peak_reserved;
   std::optional<Bytes> limit;

@@ -55,6 +55,7 @@ std::string ToJson(const ReplayResult& result) {
   std::string text = "{\"trace\": " + Quote(result.trace) +
                      ", \"policy\": " + Quote(result.policy) +
                      ", \"events\": " + Count(result.events) +
+                     ", \"duration_us\": " + Count(result.duration_us) +
                      ", \"peak_live_bytes\": " + Count(result.peak_live.count()) +
                      ", \"peak_reserved_bytes\": " + Count(result.peak_reserved.count()) +
                      ", \"limit_bytes\": " + Count(result.limit) +

@@ -19,7 +19,7 @@
 namespace gmlake::bench {
 namespace {
 
-constexpr int kRounds = 6;
+constexpr int kRounds = 4;
 constexpr int kLaterPasses = 3;
 constexpr Bytes kUnlimited = GiB(1024);
 

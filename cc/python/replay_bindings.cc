@@ -96,7 +96,7 @@ void DefineReplay(nb::module_& m) {
                    [](const bench::Trace& self) { return self.peak_live.count(); });
   // The GIL stays held: progress is a Python function, called often, and may raise (Ctrl-C does).
   m.def("replay", &Replay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake",
-        "limit_bytes"_a = nb::none(), "find_min_limit"_a = false, "passes"_a = 1, "repeats"_a = 5,
+        "limit_bytes"_a = nb::none(), "find_min_limit"_a = false, "passes"_a = 1, "repeats"_a = 11,
         "verify"_a = false, "progress"_a = nb::none());
   m.def("churn", &Churn, "name"_a, nb::kw_only(), "utilisation"_a, "limit_bytes"_a, "requests"_a,
         "seed"_a);
