@@ -33,8 +33,10 @@ Program::Program(Bytes limit)
 
 std::string Program::Step(Operation operation) {
   Dispatch(operation);
-  return problem_.empty() ? shadow_.Check() : problem_;
+  return Check();
 }
+
+std::string Program::Check() { return problem_.empty() ? shadow_.Check() : problem_; }
 
 // Of 64 kinds, 24 allocate, 20 free and 8 use, so that a random program keeps memory moving.
 void Program::Dispatch(Operation operation) {
@@ -42,7 +44,7 @@ void Program::Dispatch(Operation operation) {
   static constexpr Action kActions[] = {
       &Program::FreeForeign, &Program::Query,   &Program::AllocateAbsurd, &Program::Trim,
       &Program::ChangeLimit, &Program::Capture, &Program::FailCalls,      &Program::TakeForeignMemory,
-      &Program::FinishWork,  &Program::FinishWork, &Program::Maintain,    &Program::Maintain};
+      &Program::FinishWork,  &Program::FinishWork, &Program::Maintain,    &Program::FreeHalf};
   const int kind = operation.kind % 64;
   if (kind < 24) return Allocate(operation);
   if (kind < 44) return Free(operation);
@@ -50,27 +52,32 @@ void Program::Dispatch(Operation operation) {
   (this->*kActions[kind - 52])(operation);
 }
 
+// Half of the requests ask for a size that was asked for before, as a training step does.
 Bytes Program::SizeOf(Operation operation) {
-  const int64_t a = operation.a / 8;
+  if (operation.a % 2 == 1 && !history_.empty()) return history_[operation.b % history_.size()];
+  const Bytes size = FreshSizeOf(operation);
+  if (history_.size() < kHistory) history_.push_back(size);
+  history_[operation.b % history_.size()] = size;
+  return size;
+}
+
+Bytes Program::FreshSizeOf(Operation operation) const {
+  const int64_t a = operation.a / 16;
   const int64_t b = operation.b;
-  switch (operation.a % 8) {
-    case 0: return Bytes(a * b * 8);
+  switch (operation.a / 2 % 8) {
+    case 0: return Bytes(a * b * 16);
     case 1: return KiB(128) + Bytes(b * 1000);
     case 2: return MiB(1 + a % 4);
     case 3: return kGranule * (1 + a % 4);
-    case 4: return MiB(1 + a % 16) + Bytes(b);
-    case 5: return AlignDown(limit_ / 32, Bytes(256)) * (1 + b % 16);
-    case 6: return kGranule * (1 + a % 12);
-    default: return history_.empty() ? Bytes(0) : history_[b % history_.size()];
+    case 4: return MiB(1 + a) + Bytes(b);
+    case 5: return AlignDown(limit_ / 32, Bytes(256)) * (1 + a);
+    default: return kGranule * (1 + a % 12);
   }
 }
 
 void Program::Allocate(Operation operation) {
-  if (shadow_.leases().size() >= kMostLeases) return Free(operation);
-  const Bytes size = SizeOf(operation);
-  if (history_.size() < kHistory) history_.push_back(size);
-  history_[operation.b % history_.size()] = size;
-  Request(size, Stream(operation.c % 8 < 5 ? 0 : operation.c % 8));
+  if (shadow_.leases().size() >= kMostLeases) return FreeHalf(operation);
+  Request(SizeOf(operation), Stream(operation.c % 8 < 5 ? 0 : operation.c % 8));
 }
 
 // Sizes that no device has, up to the largest number: refused, nothing else.
@@ -155,6 +162,13 @@ void Program::Free(Operation operation) {
   shadow_.End(index);
 }
 
+// Every other lease goes, as when a framework frees what a step used up.
+void Program::FreeHalf(Operation operation) {
+  for (int i = static_cast<int>(shadow_.leases().size()) - 1; i >= 0; i -= 2) {
+    Free({operation.kind, static_cast<uint8_t>(i), 0, operation.c});
+  }
+}
+
 // Addresses that are no lease: nowhere, inside a lease, freed before.
 void Program::FreeForeign(Operation operation) {
   Address address(operation.a * 4096);
@@ -203,7 +217,7 @@ void Program::Maintain(Operation operation) {
 void Program::Capture(Operation operation) {
   const StreamHandle stream = Stream(operation.a);
   bool& capturing = capturing_[IndexOf(stream)];
-  capturing = !capturing && operation.b % 2 == 0;
+  capturing = !capturing && operation.b % 4 == 0;
   driver_.SetCapturing(stream, capturing);
 }
 

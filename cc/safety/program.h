@@ -38,6 +38,12 @@ class Program {
 
   // Does one operation and checks everything; the first problem, or nothing.
   std::string Step(Operation operation);
+  // The same in two: for those who have checked this beginning of a program before.
+  void Dispatch(Operation operation);
+  std::string Check();
+
+  size_t num_leases() { return shadow_.leases().size(); }
+  AllocatorStats Stats() const { return allocator_->Stats(); }
   // Ends well: all is freed, waited for, and must be there again; then the allocator goes and leaves nothing.
   std::string Finish();
   // Ends abruptly: the allocator goes while leases live and work is queued.
@@ -52,10 +58,10 @@ class Program {
     int64_t reservations;
   };
 
-  void Dispatch(Operation operation);
   void Allocate(Operation operation);
   void AllocateAbsurd(Operation operation);
   void Free(Operation operation);
+  void FreeHalf(Operation operation);
   void FreeForeign(Operation operation);
   void Use(Operation operation);
   void Query(Operation operation);
@@ -68,6 +74,7 @@ class Program {
   void FinishWork(Operation operation);
 
   Bytes SizeOf(Operation operation);
+  Bytes FreshSizeOf(Operation operation) const;
   void Request(Bytes size, StreamHandle stream);
   void ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamHandle stream);
   bool MustSucceed(const Before& before, Bytes size, StreamHandle stream) const;

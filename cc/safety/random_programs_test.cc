@@ -4,21 +4,20 @@
 //
 // A failure prints the seed and the shortest program that still fails, ready for regressions_test.cc.
 
-#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "cc/safety/program.h"
+#include "cc/safety/fuzz_target.h"
 #include "gtest/gtest.h"
 
 namespace gmlake {
 namespace {
 
 constexpr int kProgramLength = 1000;
-constexpr int kLimits[] = {24, 64, 128, 250};  // MiB
 
 std::string Setting(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -34,24 +33,14 @@ std::vector<uint64_t> Seeds() {
   return seeds;
 }
 
-// One program from start to end; what went wrong, or nothing.
-std::string Execute(const std::vector<Operation>& operations, Bytes limit, bool abandon) {
-  Program program(limit);
-  for (const Operation& operation : operations) {
-    std::string problem = program.Step(operation);
-    if (!problem.empty()) return problem;
-  }
-  return abandon ? program.Abandon() : program.Finish();
-}
-
 // Leaves out ever smaller parts as long as the program still fails in the same way.
-std::vector<Operation> Shorten(std::vector<Operation> operations, Bytes limit, bool abandon) {
-  const std::string problem = Execute(operations, limit, abandon);
+std::vector<Operation> Shorten(std::vector<Operation> operations, const World& world) {
+  const std::string problem = Execute(operations, world).problem;
   for (size_t part = operations.size() / 2; part > 0; part /= 2) {
     for (size_t at = 0; at + part <= operations.size();) {
       std::vector<Operation> shorter = operations;
       shorter.erase(shorter.begin() + at, shorter.begin() + at + part);
-      if (Execute(shorter, limit, abandon) != problem) {
+      if (Execute(shorter, world).problem != problem) {
         at += part;
       } else {
         operations = std::move(shorter);
@@ -77,22 +66,56 @@ std::vector<Operation> RandomProgram(std::mt19937_64* random) {
   return operations;
 }
 
+// How often the programs of a seed reached each thing worth reaching.
+struct Reach {
+  int64_t ways[kNumWays] = {};
+  int64_t refusals = 0;
+  int64_t stream_waits = 0;
+  int64_t quarantined = 0;
+  int64_t released = 0;
+
+  void Add(const AllocatorStats& stats) {
+    for (int way = 0; way < kNumWays; ++way) ways[way] += stats.by_way[way].count;
+    refusals += stats.num_failures;
+    stream_waits += stats.num_stream_waits;
+    quarantined += stats.num_quarantined_blocks;
+    released += stats.driver_calls.release;
+  }
+};
+
+void ExpectEverythingWasReached(uint64_t seed, const Reach& reach) {
+  std::printf("seed %llu: %lld operations; small %lld, reuse %lld, split %lld, stitch %lld, grow %lld, refused %lld, "
+              "stream waits %lld, blocks released %lld, quarantined %lld\n",
+              static_cast<unsigned long long>(seed), static_cast<long long>(OperationsPerSeed()),
+              static_cast<long long>(reach.ways[0]), static_cast<long long>(reach.ways[1]),
+              static_cast<long long>(reach.ways[2]), static_cast<long long>(reach.ways[3]),
+              static_cast<long long>(reach.ways[4]), static_cast<long long>(reach.refusals),
+              static_cast<long long>(reach.stream_waits), static_cast<long long>(reach.released),
+              static_cast<long long>(reach.quarantined));
+  for (int64_t way : reach.ways) EXPECT_GT(way, 0);
+  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined}) EXPECT_GT(count, 0);
+}
+
+void RunSeed(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Reach reach;
+  for (int64_t number = 0; number * kProgramLength < OperationsPerSeed(); ++number) {
+    const World world = WorldOf(static_cast<uint8_t>(random()));
+    const std::vector<Operation> operations = RandomProgram(&random);
+    const Outcome outcome = Execute(operations, world);
+    reach.Add(outcome.stats);
+    if (outcome.problem.empty()) continue;
+    FAIL() << "seed " << seed << ", program " << number << ": " << outcome.problem << "\nlimit "
+           << ToString(world.limit) << (world.abandon ? ", abandoned" : "") << ", shortened:\n"
+           << Print(Shorten(operations, world));
+  }
+  ExpectEverythingWasReached(seed, reach);
+}
+
 TEST(RandomPrograms, KeepEveryInvariant) {
   for (uint64_t seed : Seeds()) {
-    std::mt19937_64 random(seed);
-    for (int64_t number = 0; number * kProgramLength < OperationsPerSeed(); ++number) {
-      const Bytes limit = MiB(kLimits[random() % std::size(kLimits)]);
-      const bool abandon = number % 4 == 3;
-      const std::vector<Operation> operations = RandomProgram(&random);
-      const std::string problem = Execute(operations, limit, abandon);
-      if (problem.empty()) continue;
-      const std::vector<Operation> shortest = Shorten(operations, limit, abandon);
-      FAIL() << "seed " << seed << ", program " << number << ": " << problem << "\nlimit " << ToString(limit)
-             << (abandon ? ", abandoned" : "") << ", shortened:\n"
-             << Print(shortest);
-    }
-    std::printf("seed %llu: %lld operations, no invariant broken\n", static_cast<unsigned long long>(seed),
-                static_cast<long long>(OperationsPerSeed()));
+    RunSeed(seed);
+    if (HasFailure()) return;
   }
 }
 
