@@ -3,6 +3,7 @@
 #
 #   make demo                 see it work, with or without a GPU
 #   make test                 everything that CI checks
+#   make sanitize             the C++ tests under AddressSanitizer, UBSan and ThreadSanitizer
 #   make test-matrix          the wheel in fresh environments: each Python of PYTHONS with each JAX that it can run
 #   make wheel                dist/*.whl
 #   make format               rewrite the sources as `make test` wants them
@@ -19,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # One Python for setup.py and for Bazel run by hand, so that neither undoes the other's work.
 export GMLAKE_BUILD_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: all setup build demo test test-cc test-python lint test-matrix wheel format clean
+.PHONY: all setup build demo test test-cc test-python lint sanitize test-matrix wheel format clean
 all: build
 
 $(VENV)/.ready-$(EXTRA): pyproject.toml tools/system-packages
@@ -49,6 +50,13 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Each in an output folder of its own, so that none undoes another's work.
+SANITIZED := //cc/base/... //cc/core/... //cc/driver/... //cc/pjrt/... //cc/safety/... //cc/tsl/...
+sanitize: setup
+	$(BAZEL) test --config=asan $(SANITIZED)
+	$(BAZEL) test --config=ubsan $(SANITIZED)
+	$(BAZEL) test --config=tsan $(SANITIZED)
 
 test-matrix: setup
 	PYTHONS='$(PYTHONS)' tools/test-matrix

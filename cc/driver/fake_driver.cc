@@ -113,6 +113,7 @@ std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size)
 }
 
 StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
+  if (gate_) gate_();
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("create");
   if (!status.ok()) return status;
@@ -220,6 +221,7 @@ StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
 }
 
 Status FakeDriver::WaitOnHost(EventHandle event) {
+  if (gate_) gate_();
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("wait on host");
   if (!status.ok()) return status;

@@ -7,10 +7,12 @@
 #define GMLAKE_DRIVER_FAKE_DRIVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cc/driver/driver.h"
@@ -28,6 +30,8 @@ class FakeDriver final : public Driver {
   // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
   void FailCalls(int64_t first, int64_t count, StatusCode code);
   void StopFailing() { FailCalls(0, 0, StatusCode::kOk); }
+  // Called at the start of every Create and WaitOnHost, without a lock, so that a test can hold a thread there.
+  void OnSlowCall(std::function<void()> gate) { gate_ = std::move(gate); }
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
@@ -134,6 +138,7 @@ class FakeDriver final : public Driver {
   void Drop(uint64_t block);
   Bytes Used() const;
 
+  std::function<void()> gate_;
   mutable std::mutex mutex_;
   const Bytes total_;
   Bytes foreign_;

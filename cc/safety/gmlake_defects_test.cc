@@ -1,0 +1,285 @@
+// The twenty defects that reading GMLake's code brought to light, each as a test that our own code does not have it.
+//
+// The number in a test's comment is the defect's in docs/reliability.md.
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cc/safety/bench.h"
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+class GmlakeDefects : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(bench_.shadow.Check(), ""); }
+
+  Allocator& allocator() { return *bench_.allocator; }
+  AllocatorStats stats() { return bench_.allocator->Stats(); }
+  int64_t CountOf(Way way) { return stats().by_way[static_cast<int>(way)].count; }
+
+  // Eight blocks of 8 MiB with every other one free, and a stitched lease over the free ones. Its number is 4.
+  void Stitch() {
+    bench_.MakeHoles(MiB(8), 8);
+    ASSERT_TRUE(bench_.Get(MiB(32)).ok());
+    ASSERT_EQ(CountOf(Way::kStitch), 1);
+  }
+
+  Bench bench_{MiB(64)};
+};
+
+// 1: the first message of a second thread waited for ever on a lock that nobody opened.
+TEST(GmlakeDefect, FirstUseByManyThreadsAtOnceBlocksNobody) {
+  FakeDriver driver(GiB(1));
+  Allocator allocator(&driver, {MiB(64)});
+  std::vector<std::future<bool>> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.push_back(std::async(std::launch::async, [&allocator] {
+      const StatusOr<Address> address = allocator.Allocate(MiB(2), kHome);
+      return address.ok() && allocator.Free(*address, kHome);
+    }));
+  }
+  for (std::future<bool>& thread : threads) {
+    ASSERT_EQ(thread.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    EXPECT_TRUE(thread.get());
+  }
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+}
+
+// 2: an address that was never reserved was freed.
+TEST_F(GmlakeDefects, AReservationThatFailsFreesNothing) {
+  bench_.MakeHoles(MiB(8), 8);
+  bench_.driver.FailCalls(1, 1, StatusCode::kOutOfMemory);  // after the question about capture
+  EXPECT_FALSE(bench_.Get(MiB(32)).ok());
+  EXPECT_EQ(bench_.driver.num_failed(), 1);
+  EXPECT_TRUE(bench_.driver.violations().empty());
+}
+
+// 3: errors of the driver vanished in an assert; memory leaked in silence.
+TEST_F(GmlakeDefects, AnUnmapThatFailsIsCountedAndReported) {
+  ASSERT_TRUE(bench_.Get(MiB(32)).ok());
+  bench_.Drop(0);
+  const int64_t calls_before_unmap = 3;  // question about capture, event, wait
+  bench_.driver.FailCalls(calls_before_unmap, 1, StatusCode::kDriverError);
+  allocator().Trim(Bytes(0));
+  EXPECT_EQ(bench_.driver.num_failed_unmaps(), 1);
+  EXPECT_GT(stats().bytes_quarantined, Bytes(0));
+  EXPECT_EQ(stats().num_quarantined_blocks, 1);
+}
+
+// 4: after a failed map the whole range counted as mapped, and its end unmapped what was never there.
+TEST_F(GmlakeDefects, AMapThatFailsHalfWayIsUndoneExactly) {
+  bench_.MakeHoles(MiB(8), 8);
+  const int64_t mappings = bench_.driver.num_mappings();
+  for (int64_t call = 2; call < 8; ++call) {
+    bench_.driver.FailCalls(call, 1, StatusCode::kDriverError);
+    EXPECT_FALSE(bench_.Get(MiB(32)).ok());
+    EXPECT_EQ(bench_.driver.num_mappings(), mappings);
+  }
+}
+
+// 5: a retry could never succeed, because the first result was kept.
+TEST_F(GmlakeDefects, AccessThatIsNotReadyOnceIsTriedAgainAndServes) {
+  bench_.MakeHoles(MiB(8), 8);
+  Bench probe;
+  probe.MakeHoles(MiB(8), 8);
+  const int64_t before = probe.driver.num_calls();
+  ASSERT_TRUE(probe.Get(MiB(32)).ok());
+  const int64_t set_access = probe.driver.num_calls() - before - 1;  // the last call of a stitch
+  bench_.driver.FailCalls(set_access, 1, StatusCode::kNotReady);
+  EXPECT_TRUE(bench_.Get(MiB(32)).ok());
+  EXPECT_EQ(bench_.driver.num_failed(), 1);
+}
+
+// 6: one call to open access for every 2 MiB.
+TEST_F(GmlakeDefects, AStitchOpensAccessInOneCall) {
+  bench_.MakeHoles(MiB(8), 8);
+  const int64_t before = stats().driver_calls.set_access;
+  ASSERT_TRUE(bench_.Get(MiB(32)).ok());
+  EXPECT_EQ(stats().driver_calls.set_access - before, 1);
+}
+
+// 7: one lock for all devices.
+TEST_F(GmlakeDefects, ADeviceThatIsStuckHoldsUpNoOther) {
+  std::promise<void> reached, open;
+  std::shared_future<void> opened = open.get_future().share();
+  bench_.driver.OnSlowCall([&reached, opened, once = false]() mutable {
+    if (!once) reached.set_value();
+    once = true;
+    opened.wait();
+  });
+  std::thread stuck([this] { EXPECT_TRUE(bench_.Get(MiB(4)).ok()); });
+  reached.get_future().wait();
+  Bench other;
+  EXPECT_TRUE(other.Get(MiB(16)).ok());
+  open.set_value();
+  stuck.join();
+}
+
+// 8: fourteen places ended the process.
+TEST_F(GmlakeDefects, ADriverThatRefusesEverythingEndsNothing) {
+  Stitch();
+  bench_.driver.FailCalls(0, 1000, StatusCode::kDriverError);
+  EXPECT_FALSE(bench_.Get(MiB(60)).ok());
+  bench_.Drop(4);
+  allocator().Trim(Bytes(0));
+  allocator().Maintain();
+  EXPECT_EQ(allocator().SetLimit(MiB(1)).code(), StatusCode::kFailedPrecondition);
+  bench_.driver.StopFailing();
+  EXPECT_TRUE(bench_.Get(MiB(16)).ok());
+}
+
+// 9, 11: a list was cut while it was walked, and a range that was gone stayed in the lists of its blocks.
+TEST_F(GmlakeDefects, BlocksSharedByManyRangesGoWithAllOfThem) {
+  Stitch();
+  bench_.Drop(4);
+  for (int64_t size : {30, 28, 26, 24}) {  // each makes a range of its own over the same blocks
+    ASSERT_TRUE(bench_.Get(MiB(size)).ok());
+    bench_.Drop(4);
+  }
+  ASSERT_GE(stats().num_stitched_ranges, 2);
+  bench_.DropAll();
+  allocator().Trim(Bytes(0));
+  EXPECT_EQ(stats().num_stitched_ranges, 0);
+  EXPECT_EQ(bench_.driver.num_mappings(), 0);
+  EXPECT_TRUE(bench_.Get(MiB(64)).ok());
+}
+
+// 10: a piece was taken out of a range in use.
+TEST_F(GmlakeDefects, TrimLeavesALiveStitchedLeaseWhole) {
+  Stitch();
+  for (int i = 3; i >= 0; --i) bench_.Drop(i);
+  allocator().Trim(Bytes(0));
+  EXPECT_EQ(stats().bytes_in_use, MiB(32));
+  EXPECT_FALSE(bench_.driver.Resolve(bench_.shadow[0].address, MiB(32)).empty());
+}
+
+// 12: after a stitch that failed, its pieces were lost.
+TEST_F(GmlakeDefects, PiecesOfAFailedStitchServeAtOnce) {
+  bench_.MakeHoles(MiB(8), 8);
+  bench_.driver.FailCalls(4, 1, StatusCode::kDriverError);
+  ASSERT_FALSE(bench_.Get(MiB(32)).ok());
+  EXPECT_TRUE(bench_.Get(MiB(8)).ok());
+  EXPECT_TRUE(bench_.Get(MiB(24)).ok());
+  EXPECT_EQ(stats().bytes_reserved, MiB(64));
+}
+
+// 13: a larger range could be reused, but not while history was recorded.
+TEST_F(GmlakeDefects, EveryWayOfServingIsCountedWhileItHappens) {
+  Stitch();
+  bench_.Drop(4);
+  ASSERT_TRUE(bench_.Get(MiB(32)).ok());
+  EXPECT_EQ(CountOf(Way::kReuse), 1);
+  EXPECT_EQ(bench_.shadow.Check(), "");
+}
+
+// 14: the bytes of stitched ranges were counted up but not down, until collection never stopped.
+TEST_F(GmlakeDefects, MappedBytesDoNotDrift) {
+  bench_.MakeHoles(MiB(8), 8);
+  allocator().Trim(Bytes(0));
+  const Bytes mapped = stats().bytes_mapped;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(bench_.Get(MiB(30 - i % 3)).ok());
+    bench_.Drop(4);
+    allocator().Trim(Bytes(0));
+  }
+  EXPECT_EQ(stats().bytes_mapped, mapped);
+  EXPECT_EQ(stats().num_stitched_ranges, 0);
+}
+
+// 15: memory was unmapped while kernels ran.
+TEST_F(GmlakeDefects, NothingIsUnmappedUnderQueuedWork) {
+  Stitch();
+  bench_.DropAll();  // the work of all five is still queued
+  EXPECT_EQ(allocator().Trim(Bytes(0)), MiB(64));
+  EXPECT_TRUE(bench_.driver.violations().empty());
+}
+
+// 16: an event that was never recorded counted as complete.
+TEST_F(GmlakeDefects, AFreeWhoseEventWasNeverRecordedIsNotComplete) {
+  ASSERT_TRUE(bench_.Get(MiB(32), kHome).ok());
+  bench_.driver.Order(kOther, kHome);
+  bench_.driver.Launch(kOther, bench_.shadow[0].address, MiB(32), /*owner=*/1);
+  bench_.driver.FailCalls(0, 4, StatusCode::kDriverError);
+  bench_.Drop(0, kOther);
+  EXPECT_EQ(stats().bytes_pending, MiB(32));
+  allocator().Trim(Bytes(0));
+  EXPECT_EQ(stats().bytes_reserved, MiB(32));
+  bench_.driver.StopFailing();
+  EXPECT_TRUE(bench_.Get(MiB(32)).ok());
+}
+
+// 17: what a graph had captured was stitched into other requests, and events were recorded during capture.
+TEST_F(GmlakeDefects, DuringCaptureNothingIsMappedAndNoEventRecorded) {
+  Stitch();
+  bench_.driver.SetCapturing(kHome, true);
+  const int64_t changes = bench_.driver.num_mapping_changes();
+  bench_.Drop(4);
+  EXPECT_EQ(bench_.Get(MiB(40)).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(bench_.Get(MiB(2), kOther).code(), StatusCode::kFailedPrecondition);
+  allocator().Trim(Bytes(0));
+  allocator().Maintain();
+  EXPECT_EQ(bench_.driver.num_mapping_changes(), changes);
+  EXPECT_EQ(stats().driver_calls.record_event, 0);
+  EXPECT_TRUE(bench_.Get(MiB(32)).ok());  // what is mapped still serves
+}
+
+// 18: devices shared tables without a lock (told by ThreadSanitizer, see docs/reliability.md).
+TEST_F(GmlakeDefects, DevicesShareNothing) {
+  std::vector<std::thread> threads;
+  for (int device = 0; device < 4; ++device) {
+    threads.emplace_back([] {
+      Bench bench;
+      for (int round = 0; round < 50; ++round) {
+        bench.MakeHoles(MiB(4), 8);
+        bench.Get(MiB(16), kOther).IgnoreError();
+        bench.DropAll();
+      }
+      EXPECT_EQ(bench.shadow.Check(), "");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::chrono::nanoseconds FastestFree(Allocator* allocator) {
+  auto least = std::chrono::nanoseconds::max();
+  for (int i = 0; i < 200; ++i) {
+    const Address address = *allocator->Allocate(MiB(8), kHome);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_TRUE(allocator->Free(address, kHome));
+    least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - start);
+  }
+  return least;
+}
+
+// 19: the cost of a free grew with the number of ranges that share its blocks.
+TEST(GmlakeDefect, AFreeCostsTheSameHoweverManyRangesShareItsBlocks) {
+  FakeDriver driver(GiB(1));
+  Allocator allocator(&driver, {MiB(64)});
+  std::vector<Address> leases;
+  for (int i = 0; i < 8; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
+  for (int i = 0; i < 8; i += 2) allocator.Free(leases[i], kHome);
+  const auto few = FastestFree(&allocator);
+  for (int i = 0; i < 100; ++i) allocator.Free(*allocator.Allocate(MiB(30) + KiB(16) * i, kHome), kHome);
+  EXPECT_GE(allocator.Stats().num_stitched_ranges, 50);
+  EXPECT_LT(FastestFree(&allocator), 10 * few + std::chrono::microseconds(1));
+}
+
+// 20: a block that was once split was never given back, and the sum of what is held never sank.
+TEST_F(GmlakeDefects, TrimGivesBackEveryIdleBlockBesideLiveOnes) {
+  for (int i = 0; i < 32; ++i) ASSERT_TRUE(bench_.Get(MiB(2)).ok());
+  for (int i = 31; i >= 0; --i) {
+    if (bench_.shadow[i].address.value() % MiB(4).count() != 0) bench_.Drop(i);
+  }
+  EXPECT_EQ(allocator().Trim(Bytes(0)), MiB(32));
+  EXPECT_EQ(stats().bytes_reserved, MiB(32));
+  EXPECT_EQ(bench_.driver.memory_in_use(), MiB(32));
+}
+
+}  // namespace
+}  // namespace gmlake
