@@ -51,8 +51,9 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Each in an output folder of its own, so that none undoes another's work.
-SANITIZED := //cc/base/... //cc/core/... //cc/driver/... //cc/pjrt/... //cc/safety/... //cc/tsl/...
+# Each in an output folder of its own, so that none undoes another's work; random programs are shorter here.
+SANITIZED := //cc/base/... //cc/core/... //cc/driver/... //cc/pjrt/... //cc/safety/... //cc/tsl/... \
+    --test_env=GMLAKE_SAFETY_OPERATIONS=5000 --test_env=GMLAKE_SAFETY_DEPTH=5
 sanitize: setup
 	$(BAZEL) test --config=asan $(SANITIZED)
 	$(BAZEL) test --config=ubsan $(SANITIZED)

@@ -17,6 +17,17 @@ void FakeDriver::FailCalls(int64_t first, int64_t count, StatusCode code) {
   fail_code_ = code;
 }
 
+void FakeDriver::FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  named_ = {name, skip, count, code};
+}
+
+void FakeDriver::StopFailing() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fail_end_ = 0;
+  named_ = Named();
+}
+
 void FakeDriver::SetCapturing(StreamHandle stream, bool capturing) {
   std::lock_guard<std::mutex> lock(mutex_);
   streams_[stream.value].capturing = capturing;
@@ -262,10 +273,16 @@ StatusOr<DeviceMemory> FakeDriver::QueryMemory() {
 }
 
 Status FakeDriver::Enter(const char* name) {
-  const int64_t call = calls_++;
-  if (call < fail_first_ || call >= fail_end_) return OkStatus();
+  const StatusCode code = ScriptFor(name, calls_++);
+  if (code == StatusCode::kOk) return OkStatus();
   ++failed_;
-  return Status(fail_code_, std::string("scripted failure of ") + name);
+  return Status(code, std::string("scripted failure of ") + name);
+}
+
+StatusCode FakeDriver::ScriptFor(const char* name, int64_t call) {
+  if (call >= fail_first_ && call < fail_end_) return fail_code_;
+  if (named_.name != name || named_.skip-- > 0 || named_.count-- <= 0) return StatusCode::kOk;
+  return named_.code;
 }
 
 Status FakeDriver::Violate(const std::string& what) {

@@ -29,7 +29,10 @@ class FakeDriver final : public Driver {
   // Script.
   // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
   void FailCalls(int64_t first, int64_t count, StatusCode code);
-  void StopFailing() { FailCalls(0, 0, StatusCode::kOk); }
+  // Of the calls with this name ("create", "map", "set access", "unmap", "release", "reserve", "free address", "record",
+  // "wait on host", "wait on stream", "query capture"), `count` fail after `skip` that do not.
+  void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
+  void StopFailing();
   // Called at the start of every Create and WaitOnHost, without a lock, so that a test can hold a thread there.
   void OnSlowCall(std::function<void()> gate) { gate_ = std::move(gate); }
   void SetCapturing(StreamHandle stream, bool capturing);
@@ -122,6 +125,7 @@ class FakeDriver final : public Driver {
 
   // Counts the call; an error if the script says so.
   Status Enter(const char* name);
+  StatusCode ScriptFor(const char* name, int64_t call);
   Status Violate(const std::string& what);
   Point Now(void* stream);
   void Await(void* stream, const Point& point);
@@ -149,6 +153,13 @@ class FakeDriver final : public Driver {
   int64_t fail_first_ = 0;
   int64_t fail_end_ = 0;
   StatusCode fail_code_ = StatusCode::kOk;
+  struct Named {
+    std::string name;
+    int64_t skip = 0;
+    int64_t count = 0;
+    StatusCode code = StatusCode::kOk;
+  };
+  Named named_;
   uint64_t next_block_ = 1;
   uint64_t next_event_ = 1;
   Address next_address_{uint64_t{1} << 40};

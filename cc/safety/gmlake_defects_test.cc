@@ -15,6 +15,8 @@
 namespace gmlake {
 namespace {
 
+constexpr int64_t kAll = 1000;
+
 class GmlakeDefects : public testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(bench_.shadow.Check(), ""); }
@@ -54,9 +56,9 @@ TEST(GmlakeDefect, FirstUseByManyThreadsAtOnceBlocksNobody) {
 // 2: an address that was never reserved was freed.
 TEST_F(GmlakeDefects, AReservationThatFailsFreesNothing) {
   bench_.MakeHoles(MiB(8), 8);
-  bench_.driver.FailCalls(1, 1, StatusCode::kOutOfMemory);  // after the question about capture
+  bench_.driver.FailNamed("reserve", 0, kAll, StatusCode::kOutOfMemory);
   EXPECT_FALSE(bench_.Get(MiB(32)).ok());
-  EXPECT_EQ(bench_.driver.num_failed(), 1);
+  EXPECT_GT(bench_.driver.num_failed(), 0);
   EXPECT_TRUE(bench_.driver.violations().empty());
 }
 
@@ -64,8 +66,7 @@ TEST_F(GmlakeDefects, AReservationThatFailsFreesNothing) {
 TEST_F(GmlakeDefects, AnUnmapThatFailsIsCountedAndReported) {
   ASSERT_TRUE(bench_.Get(MiB(32)).ok());
   bench_.Drop(0);
-  const int64_t calls_before_unmap = 3;  // question about capture, event, wait
-  bench_.driver.FailCalls(calls_before_unmap, 1, StatusCode::kDriverError);
+  bench_.driver.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
   allocator().Trim(Bytes(0));
   EXPECT_EQ(bench_.driver.num_failed_unmaps(), 1);
   EXPECT_GT(stats().bytes_quarantined, Bytes(0));
@@ -76,8 +77,8 @@ TEST_F(GmlakeDefects, AnUnmapThatFailsIsCountedAndReported) {
 TEST_F(GmlakeDefects, AMapThatFailsHalfWayIsUndoneExactly) {
   bench_.MakeHoles(MiB(8), 8);
   const int64_t mappings = bench_.driver.num_mappings();
-  for (int64_t call = 2; call < 8; ++call) {
-    bench_.driver.FailCalls(call, 1, StatusCode::kDriverError);
+  for (int64_t map = 0; map < 4; ++map) {
+    bench_.driver.FailNamed("map", map, 1, StatusCode::kDriverError);
     EXPECT_FALSE(bench_.Get(MiB(32)).ok());
     EXPECT_EQ(bench_.driver.num_mappings(), mappings);
   }
@@ -86,12 +87,7 @@ TEST_F(GmlakeDefects, AMapThatFailsHalfWayIsUndoneExactly) {
 // 5: a retry could never succeed, because the first result was kept.
 TEST_F(GmlakeDefects, AccessThatIsNotReadyOnceIsTriedAgainAndServes) {
   bench_.MakeHoles(MiB(8), 8);
-  Bench probe;
-  probe.MakeHoles(MiB(8), 8);
-  const int64_t before = probe.driver.num_calls();
-  ASSERT_TRUE(probe.Get(MiB(32)).ok());
-  const int64_t set_access = probe.driver.num_calls() - before - 1;  // the last call of a stitch
-  bench_.driver.FailCalls(set_access, 1, StatusCode::kNotReady);
+  bench_.driver.FailNamed("set access", 0, 1, StatusCode::kNotReady);
   EXPECT_TRUE(bench_.Get(MiB(32)).ok());
   EXPECT_EQ(bench_.driver.num_failed(), 1);
 }
@@ -124,7 +120,7 @@ TEST_F(GmlakeDefects, ADeviceThatIsStuckHoldsUpNoOther) {
 // 8: fourteen places ended the process.
 TEST_F(GmlakeDefects, ADriverThatRefusesEverythingEndsNothing) {
   Stitch();
-  bench_.driver.FailCalls(0, 1000, StatusCode::kDriverError);
+  bench_.driver.FailCalls(0, kAll, StatusCode::kDriverError);
   EXPECT_FALSE(bench_.Get(MiB(60)).ok());
   bench_.Drop(4);
   allocator().Trim(Bytes(0));
@@ -138,9 +134,11 @@ TEST_F(GmlakeDefects, ADriverThatRefusesEverythingEndsNothing) {
 TEST_F(GmlakeDefects, BlocksSharedByManyRangesGoWithAllOfThem) {
   Stitch();
   bench_.Drop(4);
-  for (int64_t size : {30, 28, 26, 24}) {  // each makes a range of its own over the same blocks
-    ASSERT_TRUE(bench_.Get(MiB(size)).ok());
-    bench_.Drop(4);
+  for (int taken = 1; taken <= 2; ++taken) {  // other pieces are free each time, so other ranges are made
+    for (int i = 0; i <= taken; ++i) ASSERT_TRUE(bench_.Get(MiB(8)).ok());
+    for (int i = 0; i < taken; ++i) bench_.Drop(4);
+    ASSERT_TRUE(bench_.Get(MiB(20)).ok());
+    while (bench_.shadow.leases().size() > 4) bench_.Drop(4);
   }
   ASSERT_GE(stats().num_stitched_ranges, 2);
   bench_.DropAll();
@@ -162,7 +160,7 @@ TEST_F(GmlakeDefects, TrimLeavesALiveStitchedLeaseWhole) {
 // 12: after a stitch that failed, its pieces were lost.
 TEST_F(GmlakeDefects, PiecesOfAFailedStitchServeAtOnce) {
   bench_.MakeHoles(MiB(8), 8);
-  bench_.driver.FailCalls(4, 1, StatusCode::kDriverError);
+  bench_.driver.FailNamed("map", 2, 1, StatusCode::kDriverError);
   ASSERT_FALSE(bench_.Get(MiB(32)).ok());
   EXPECT_TRUE(bench_.Get(MiB(8)).ok());
   EXPECT_TRUE(bench_.Get(MiB(24)).ok());
@@ -205,7 +203,7 @@ TEST_F(GmlakeDefects, AFreeWhoseEventWasNeverRecordedIsNotComplete) {
   ASSERT_TRUE(bench_.Get(MiB(32), kHome).ok());
   bench_.driver.Order(kOther, kHome);
   bench_.driver.Launch(kOther, bench_.shadow[0].address, MiB(32), /*owner=*/1);
-  bench_.driver.FailCalls(0, 4, StatusCode::kDriverError);
+  bench_.driver.FailNamed("record", 0, kAll, StatusCode::kDriverError);
   bench_.Drop(0, kOther);
   EXPECT_EQ(stats().bytes_pending, MiB(32));
   allocator().Trim(Bytes(0));

@@ -62,18 +62,24 @@ class Explorer {
   std::string RunOne(size_t changed, size_t* useless) {
     Program program(kLimit);
     for (size_t i = 0; i < digits_.size(); ++i) {
-      const Letter& letter = letters_[digits_[i]];
-      const bool again = i > 0 && digits_[i] == digits_[i - 1] && letter.least_leases == 0 && letter.operation.kind != 0;
-      if (again || program.num_leases() < letter.least_leases) {
+      if (IsUseless(i, program.num_leases())) {
         *useless = i;
         return "";
       }
-      program.Dispatch(letter.operation);
+      program.Dispatch(letters_[digits_[i]].operation);
       const std::string problem = i < changed ? "" : program.Check();
       if (!problem.empty()) return problem;
     }
     ++programs_;
     return program.Finish();
+  }
+
+  // Nothing to free, or the same once more without effect.
+  bool IsUseless(size_t place, size_t leases) const {
+    const Letter& letter = letters_[digits_[place]];
+    if (leases < letter.least_leases) return true;
+    const bool repeatable = letter.least_leases > 0 || letter.operation.kind == 0;
+    return !repeatable && place > 0 && digits_[place] == digits_[place - 1];
   }
 
   // The next program that differs at `last` or before; returns the first place that changed.
