@@ -56,6 +56,7 @@ def start(
     checks: bool | None = None,
     faults: str | None = None,
     double_unmap: str | None = None,
+    pool: str | None = None,
     poison: int | None = None,
     log: str | None = None,
 ) -> None:
@@ -65,23 +66,26 @@ def start(
     otherwise one device of 1 GiB whose work runs at once. `faults` is a script of failing calls (cc/emulator/faults.h).
     EmulatorError if a real driver is loaded already, JAX has devices already, or the libraries are not installed.
     """
+    _check_nothing_started()
     given = {
         "DEVICES": devices,
         "MEMORY": memory,
-        "ASYNC": None if asynchronous is None else int(asynchronous),
+        "ASYNC": asynchronous,
         "DELAY_US": delay_us,
-        "CHECKS": None if checks is None else int(checks),
+        "CHECKS": checks,
         "FAULTS": faults,
         "DOUBLE_UNMAP": double_unmap,
+        "POOL": pool,
         "POISON": poison,
         "LOG": log,
     }
-    if is_running():
-        raise EmulatorError("the emulated device is already running in this process; start it once")
-    _check_nothing_started()
-    os.environ.update({f"GMLAKE_EMULATOR_{name}": str(value) for name, value in given.items() if value is not None})
+    os.environ.update({f"GMLAKE_EMULATOR_{name}": _text(value) for name, value in given.items() if value is not None})
     _load_libraries()
     _prepare_jax()
+
+
+def _text(value: str | int) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 def is_running() -> bool:
@@ -90,6 +94,8 @@ def is_running() -> bool:
 
 
 def _check_nothing_started() -> None:
+    if is_running():
+        raise EmulatorError("the emulated device is already running in this process; start it once")
     try:
         ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD)
     except OSError:

@@ -21,8 +21,7 @@ bool IsPinned(const void* address) {
 
 CUresult CheckAndSubmit(CUstream stream, Operation operation) {
   if (const CUresult checked = CheckAtCall(operation); checked != CUDA_SUCCESS) return checked;
-  Submit(stream, std::move(operation));
-  return CUDA_SUCCESS;
+  return Submit(stream, std::move(operation));
 }
 
 // Runs when the device's blocking streams are done, as on the default stream. Pinned to no capture.

@@ -219,8 +219,7 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   Operation launch = NodeOperation(CU_GRAPH_NODE_TYPE_GRAPH, nullptr);
   launch.what = "graph launch";
   launch.children = executable->operations;
-  Submit(stream, std::move(launch));
-  return CUDA_SUCCESS;
+  return Submit(stream, std::move(launch));
 }
 
 CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraphNodeParams* params) {

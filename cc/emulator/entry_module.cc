@@ -31,8 +31,7 @@ int BlocksPerMultiprocessor(int block_size) {
 }
 
 CUresult Launch(CUfunction function, CUstream stream, void** arguments) {
-  Submit(stream, LaunchOperation(function, arguments, DeviceOf(stream)));
-  return CUDA_SUCCESS;
+  return Submit(stream, LaunchOperation(function, arguments, DeviceOf(stream)));
 }
 
 }  // namespace

@@ -34,25 +34,33 @@ void MarkReady(uint64_t begin) {
   if (Allocation* allocation = machine().allocations.FindExact(begin)) allocation->is_ready = true;
 }
 
+bool IsCaptured(CUstream stream) { return !IsDefaultStream(stream) && stream->capture != nullptr; }
+
+// CUDA_SUCCESS if memory may now be allocated on the stream.
+CUresult CheckMayAllocate(const char* call, CUstream stream) {
+  if (const CUresult alive = CheckStream(stream, call); alive != CUDA_SUCCESS) return alive;
+  if (!IsCaptured(stream)) return CheckOutsideCapture(call);
+  Log("graph memory nodes are not emulated");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 // A pool without room waits for the frees that are queued on the stream, as a driver does before it gives up.
+std::optional<uint64_t> PlaceOrWait(CUmemoryPool pool, size_t size, CUstream stream) {
+  const std::optional<uint64_t> begin = Place(pool, size);
+  if (begin || !settings().async) return begin;
+  Drain(stream);
+  return Place(pool, size);
+}
+
 CUresult AllocateFromPool(const char* call, CUdeviceptr* address, size_t size, CUmemoryPool pool, CUstream stream) {
   *address = 0;
+  if (const CUresult allowed = CheckMayAllocate(call, stream); allowed != CUDA_SUCCESS) return allowed;
   if (size == 0) return CUDA_SUCCESS;
-  if (!IsDefaultStream(stream) && stream->capture != nullptr) {
-    Log("graph memory nodes are not emulated");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  if (const CUresult captured = CheckOutsideCapture(call); captured != CUDA_SUCCESS) return captured;
-  std::optional<uint64_t> begin = Place(pool, size);
-  if (!begin && settings().async) {
-    Drain(stream);
-    begin = Place(pool, size);
-  }
+  const std::optional<uint64_t> begin = PlaceOrWait(pool, size, stream);
   if (!begin) return CUDA_ERROR_OUT_OF_MEMORY;
   *address = *begin;
-  const uint64_t placed = *begin;
-  Submit(stream, PoolOperation("pool allocation", CU_GRAPH_NODE_TYPE_MEM_ALLOC, [placed] { MarkReady(placed); }));
-  return CUDA_SUCCESS;
+  const auto become_ready = [placed = *begin] { MarkReady(placed); };
+  return Submit(stream, PoolOperation("pool allocation", CU_GRAPH_NODE_TYPE_MEM_ALLOC, become_ready));
 }
 
 // A free that overtakes work on another stream is as wrong as an unmap under it.
@@ -82,12 +90,23 @@ CUresult QueueFree(uint64_t address, size_t* size) {
   return CUDA_SUCCESS;
 }
 
+// The pool that is wrong on purpose (settings.h).
+void FreeHastily(uint64_t address, size_t size) {
+  FreeNow(address, size);
+  ExclusiveAccess access;
+  for (const Device& device : machine().devices) device.default_pool->ReleaseDownTo(0);
+}
+
 CUresult FreeInStreamOrder(uint64_t address, CUstream stream) {
+  if (const CUresult alive = CheckStream(stream, "cuMemFreeAsync"); alive != CUDA_SUCCESS) return alive;
   size_t size = 0;
   if (const CUresult queued = QueueFree(address, &size); queued != CUDA_SUCCESS) return queued;
+  if (settings().hasty_pool) {
+    FreeHastily(address, size);
+    return CUDA_SUCCESS;
+  }
   const auto free = [address, size] { FreeNow(address, size); };
-  Submit(stream, PoolOperation("pool free", CU_GRAPH_NODE_TYPE_MEM_FREE, free));
-  return CUDA_SUCCESS;
+  return Submit(stream, PoolOperation("pool free", CU_GRAPH_NODE_TYPE_MEM_FREE, free));
 }
 
 uint64_t PoolAttribute(const MemoryPool& pool, CUmemPool_attribute attribute) {

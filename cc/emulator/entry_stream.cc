@@ -29,6 +29,7 @@ Operation HostOperation(const char* what, std::function<void()> run) {
 
 // Calls on a stream that CUDA forbids while that stream, or (for the default stream) any, is being captured.
 CUresult CheckMayWaitFor(CUstream stream, const char* call) {
+  if (const CUresult alive = CheckStream(stream, call); alive != CUDA_SUCCESS) return alive;
   if (IsDefaultStream(stream)) return CheckOutsideCapture(call);
   const CUresult captured = CheckNotCaptured(stream, call);
   return captured == CUDA_SUCCESS ? CheckOutsideCapture(call) : captured;
@@ -47,13 +48,12 @@ CUresult CheckMayAsk(CUevent event, const char* call) {
 template <typename T>
 CUresult WaitForValue(CUstream stream, uint64_t address, T wanted) {
   if (!settings().async) return CUDA_SUCCESS;
-  Submit(stream, HostOperation("stream wait value", [address, wanted] {
-           const T* const value = reinterpret_cast<const T*>(address);
-           while (static_cast<std::make_signed_t<T>>(__atomic_load_n(value, __ATOMIC_SEQ_CST) - wanted) < 0) {
-             usleep(kPollUs);
-           }
-         }));
-  return CUDA_SUCCESS;
+  return Submit(stream, HostOperation("stream wait value", [address, wanted] {
+                  const T* const value = reinterpret_cast<const T*>(address);
+                  while (static_cast<std::make_signed_t<T>>(__atomic_load_n(value, __ATOMIC_SEQ_CST) - wanted) < 0) {
+                    usleep(kPollUs);
+                  }
+                }));
 }
 
 template <typename T>
@@ -63,8 +63,7 @@ CUresult WriteValue(CUstream stream, uint64_t address, T value) {
   });
   write.spans = {{address, sizeof(T), DeviceOf(stream), /*is_write=*/true, /*is_copy=*/true}};
   if (!CheckSpan(write.spans[0], "stream write value", Moment::kCall)) return CUDA_ERROR_INVALID_VALUE;
-  Submit(stream, std::move(write));
-  return CUDA_SUCCESS;
+  return Submit(stream, std::move(write));
 }
 
 void AfterSynchronization() {
@@ -103,7 +102,7 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigned flags, in
 
 CUresult CUDAAPI cuStreamDestroy(CUstream stream) {
   GMLAKE_ENTRY();
-  return DestroyStream(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return DestroyStream(stream);
 }
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
@@ -200,14 +199,12 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   GMLAKE_ENTRY();
-  Submit(stream, HostOperation("host function", [function, data] { function(data); }));
-  return CUDA_SUCCESS;
+  return Submit(stream, HostOperation("host function", [function, data] { function(data); }));
 }
 
 CUresult CUDAAPI cuStreamAddCallback(CUstream stream, CUstreamCallback function, void* data, unsigned) {
   GMLAKE_ENTRY();
-  Submit(stream, HostOperation("callback", [stream, function, data] { function(stream, CUDA_SUCCESS, data); }));
-  return CUDA_SUCCESS;
+  return Submit(stream, HostOperation("callback", [stream, function, data] { function(stream, CUDA_SUCCESS, data); }));
 }
 
 CUresult CUDAAPI cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned) {
@@ -248,6 +245,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   GMLAKE_ENTRY();
+  if (const CUresult alive = CheckStream(stream, __func__); alive != CUDA_SUCCESS) return alive;
   const bool is_captured = !IsDefaultStream(stream) && stream->capture != nullptr;
   *status = !is_captured                     ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->capture->is_valid()    ? CU_STREAM_CAPTURE_STATUS_ACTIVE

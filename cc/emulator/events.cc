@@ -63,19 +63,19 @@ CUresult RecordEvent(CUevent event, CUstream stream) {
     Remember(event, nullptr, stream->capture);
     return CUDA_SUCCESS;
   }
+  if (const CUresult alive = CheckStream(stream, "event record"); alive != CUDA_SUCCESS) return alive;
   auto recording = std::make_shared<Recording>();
   Remember(event, recording, nullptr);
-  Submit(stream, EventOperation("event record", CU_GRAPH_NODE_TYPE_EVENT_RECORD, [recording] { recording->Complete(); }));
-  return CUDA_SUCCESS;
+  return Submit(stream, EventOperation("event record", CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                       [recording] { recording->Complete(); }));
 }
 
 CUresult WaitForEvent(CUstream stream, CUevent event) {
   if (const auto capture = event->LastCapture()) return JoinCapture(stream, capture);
   if (!IsDefaultStream(stream) && stream->capture != nullptr) return RefuseToLeaveCapture(stream);
-  if (const auto recording = event->Last()) {
-    Submit(stream, EventOperation("event wait", CU_GRAPH_NODE_TYPE_WAIT_EVENT, [recording] { recording->Wait(); }));
-  }
-  return CUDA_SUCCESS;
+  const auto recording = event->Last();
+  if (recording == nullptr) return CheckStream(stream, "event wait");
+  return Submit(stream, EventOperation("event wait", CU_GRAPH_NODE_TYPE_WAIT_EVENT, [recording] { recording->Wait(); }));
 }
 
 }  // namespace gmlake::emulator

@@ -129,6 +129,8 @@ void* gmlake_emulator_host_kernel(const void* symbol, const char* name) {
 
 int gmlake_emulator_collective(const void* from, size_t from_size, void* to, size_t to_size, int devices,
                                void* stream) {
+  static auto* const call = new Call("collective");
+  if (const int fault = call->Enter(); fault != 0) return fault;
   Operation collective;
   collective.what = "collective";
   collective.type = CU_GRAPH_NODE_TYPE_KERNEL;
@@ -136,8 +138,7 @@ int gmlake_emulator_collective(const void* from, size_t from_size, void* to, siz
     collective.spans.push_back({reinterpret_cast<uint64_t>(from), from_size, device, /*is_write=*/false, /*is_copy=*/false});
     collective.spans.push_back({reinterpret_cast<uint64_t>(to), to_size, device, /*is_write=*/true, /*is_copy=*/false});
   }
-  Submit(static_cast<CUstream>(stream), std::move(collective));
-  return 0;
+  return Submit(static_cast<CUstream>(stream), std::move(collective));
 }
 
 int gmlake_emulator_free_too_early(uint64_t address) {

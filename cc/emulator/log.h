@@ -25,9 +25,10 @@ enum class Rule {
   kUseAfterFree,    // work that runs after the memory it touches was freed, in stream order
   kUseBeforeAlloc,  // work that is not ordered after the allocation it touches
   kOverrun,         // work that touches memory past the end of its allocation
+  kHandle,          // a stream that was destroyed
   kCapture,         // a call that CUDA forbids while a stream is being captured
 };
-inline constexpr int kNumRules = 12;
+inline constexpr int kNumRules = 13;
 
 const char* ToString(Rule rule);
 

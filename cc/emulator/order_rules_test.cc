@@ -179,6 +179,25 @@ TEST_F(OrderRulesTest, AFullPoolWaitsForTheFreesThatAreQueued) {
   GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(second, stream_));
 }
 
+TEST_F(OrderRulesTest, WorkOfADestroyedStreamStillRuns) {
+  Pair pair;
+  FillLater(pair.at, kGranule, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamDestroy)(stream_));
+  GMLAKE_MUST(GMLAKE_CALL(cuCtxSynchronize)());
+  unsigned char first = 0;
+  GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoH)(&first, pair.at, 1));
+  EXPECT_EQ(first, 7);
+}
+
+TEST_F(OrderRulesTest, ADestroyedStreamTakesNoWork) {
+  CUevent event = nullptr;
+  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamDestroy)(stream_));
+  EXPECT_EQ(GMLAKE_CALL(cuEventRecord)(event, stream_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(GMLAKE_CALL(cuStreamSynchronize)(stream_), CUDA_ERROR_INVALID_HANDLE);
+  ExpectBroken("handle", 2);
+}
+
 TEST_F(OrderRulesTest, AGraphIsWorkThatTouchesWhatItsNodesTouch) {
   Pair pair;
   GMLAKE_MUST(GMLAKE_CALL(cuStreamBeginCapture)(other_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

@@ -39,10 +39,11 @@ size_t Size(const char* name, const char* value, size_t otherwise) {
   Reject(name, value, "bytes, or a number with KiB, MiB or GiB");
 }
 
-bool Refuses(const char* name, const char* value) {
-  if (value == nullptr || *value == '\0' || std::strcmp(value, "accept") == 0) return false;
-  if (std::strcmp(value, "refuse") == 0) return true;
-  Reject(name, value, "accept or refuse");
+// One of two words; the first is meant where nothing is said.
+bool IsSecond(const char* name, const char* value, const char* first, const char* second) {
+  if (value == nullptr || *value == '\0' || std::strcmp(value, first) == 0) return false;
+  if (std::strcmp(value, second) == 0) return true;
+  Reject(name, value, (std::string(first) + " or " + second).c_str());
 }
 
 const char* Environment(const char* name) { return std::getenv(name); }
@@ -52,6 +53,9 @@ const char* Environment(const char* name) { return std::getenv(name); }
 Settings ReadSettings(const char* (*get)(const char*)) {
   const auto number = [get](const char* name, int64_t otherwise) { return Number(name, get(name), otherwise); };
   const auto text = [get](const char* name) { return std::string(get(name) ? get(name) : ""); };
+  const auto second = [get](const char* name, const char* one, const char* other) {
+    return IsSecond(name, get(name), one, other);
+  };
   Settings read;
   read.devices = static_cast<int>(number("GMLAKE_EMULATOR_DEVICES", read.devices));
   read.memory = Size("GMLAKE_EMULATOR_MEMORY", get("GMLAKE_EMULATOR_MEMORY"), read.memory) / kGranule * kGranule;
@@ -59,7 +63,8 @@ Settings ReadSettings(const char* (*get)(const char*)) {
   read.delay_us = number("GMLAKE_EMULATOR_DELAY_US", 0);
   read.checks = number("GMLAKE_EMULATOR_CHECKS", 1) != 0;
   read.faults = text("GMLAKE_EMULATOR_FAULTS");
-  read.refuse_double_unmap = Refuses("GMLAKE_EMULATOR_DOUBLE_UNMAP", get("GMLAKE_EMULATOR_DOUBLE_UNMAP"));
+  read.refuse_double_unmap = second("GMLAKE_EMULATOR_DOUBLE_UNMAP", "accept", "refuse");
+  read.hasty_pool = second("GMLAKE_EMULATOR_POOL", "right", "hasty");
   read.poison = static_cast<int>(number("GMLAKE_EMULATOR_POISON", -1));
   read.log = text("GMLAKE_EMULATOR_LOG");
   read.trace = number("GMLAKE_EMULATOR_TRACE", 0) != 0;

@@ -45,6 +45,7 @@ TEST(SettingsTest, EveryVariableIsRead) {
                               {"GMLAKE_EMULATOR_CHECKS", "0"},
                               {"GMLAKE_EMULATOR_FAULTS", "cuMemMap@1"},
                               {"GMLAKE_EMULATOR_DOUBLE_UNMAP", "refuse"},
+                              {"GMLAKE_EMULATOR_POOL", "hasty"},
                               {"GMLAKE_EMULATOR_POISON", "0xCD"},
                               {"GMLAKE_EMULATOR_LOG", "/tmp/log"},
                               {"GMLAKE_EMULATOR_TRACE", "1"}});
@@ -54,6 +55,7 @@ TEST(SettingsTest, EveryVariableIsRead) {
   EXPECT_FALSE(read.checks);
   EXPECT_EQ(read.faults, "cuMemMap@1");
   EXPECT_TRUE(read.refuse_double_unmap);
+  EXPECT_TRUE(read.hasty_pool);
   EXPECT_EQ(read.poison, 0xCD);
   EXPECT_EQ(read.log, "/tmp/log");
   EXPECT_TRUE(read.trace);

@@ -6,6 +6,7 @@
 
 #include "cc/emulator/capture.h"
 #include "cc/emulator/context.h"
+#include "cc/emulator/log.h"
 #include "cc/emulator/settings.h"
 
 namespace gmlake::emulator {
@@ -21,7 +22,6 @@ struct QueueEntry {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<CUstream> streams;
   std::vector<QueueEntry> queues;
   uint64_t next_id = 1;
 };
@@ -61,24 +61,26 @@ CUstream CreateStream(int device, unsigned flags, int priority) {
   std::lock_guard<std::mutex> lock(registry().mutex);
   ForgetIdleOrphans();
   auto* stream = new CUstream_st{device, flags, priority, registry().next_id++, queue, nullptr};
-  registry().streams.push_back(stream);
   registry().queues.push_back({device, (flags & CU_STREAM_NON_BLOCKING) == 0, false, queue});
   return stream;
 }
 
-bool DestroyStream(CUstream stream) {
+CUresult DestroyStream(CUstream stream) {
+  if (const CUresult alive = CheckStream(stream, "cuStreamDestroy"); alive != CUDA_SUCCESS) return alive;
   std::lock_guard<std::mutex> lock(registry().mutex);
-  auto& streams = registry().streams;
-  const auto found = std::find(streams.begin(), streams.end(), stream);
-  if (found == streams.end()) return false;
-  streams.erase(found);
+  stream->is_destroyed = true;
   for (QueueEntry& entry : registry().queues) {
     if (entry.queue == stream->queue) entry.is_orphan = true;
   }
   stream->queue->Close();
   ForgetIdleOrphans();
-  delete stream;
-  return true;
+  return CUDA_SUCCESS;
+}
+
+CUresult CheckStream(CUstream stream, const char* use) {
+  if (IsDefaultStream(stream) || !stream->is_destroyed) return CUDA_SUCCESS;
+  Violation(Rule::kHandle, "%s on a stream that was destroyed", use);
+  return CUDA_ERROR_INVALID_HANDLE;
 }
 
 bool IsDefaultStream(CUstream stream) {
@@ -87,7 +89,8 @@ bool IsDefaultStream(CUstream stream) {
 
 int DeviceOf(CUstream stream) { return IsDefaultStream(stream) ? CurrentDevice() : stream->device; }
 
-void Submit(CUstream stream, Operation operation) {
+CUresult Submit(CUstream stream, Operation operation) {
+  if (const CUresult alive = CheckStream(stream, operation.what.c_str()); alive != CUDA_SUCCESS) return alive;
   if (IsDefaultStream(stream)) {
     Drain(stream);
     Execute(operation);
@@ -96,6 +99,7 @@ void Submit(CUstream stream, Operation operation) {
   } else {
     stream->queue->Push(std::move(operation));
   }
+  return CUDA_SUCCESS;
 }
 
 void Drain(CUstream stream) {

@@ -5,6 +5,7 @@
 // The answers of a real GPU are recorded beside this file (h200_answers.txt); a test asks the emulator the same
 // questions and compares. An answer is the CUresult's number unless the question says otherwise.
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "cc/emulator/conformance/capture_questions.h"
@@ -179,7 +180,9 @@ void AskAboutFreeing() {
   Pair pair;
   Answer("free.of_a_mapping", GMLAKE_CALL(cuMemFree)(pair.at));
   CUdeviceptr pooled = 0;
+  pooled = 99;
   Answer("pool.size_zero", GMLAKE_CALL(cuMemAllocAsync)(&pooled, 0, nullptr));
+  Answer("pool.size_zero_address_is_null", pooled == 0);
   GMLAKE_MUST(GMLAKE_CALL(cuMemAllocAsync)(&pooled, 1000, nullptr));
   Answer("pool.free_inside", GMLAKE_CALL(cuMemFreeAsync)(pooled + 256, nullptr));
   Answer("pool.free_once", GMLAKE_CALL(cuMemFreeAsync)(pooled, nullptr));
@@ -260,6 +263,33 @@ void AskHowAPoolHolds() {
   Answer("pool.reserved_after_all_free_with_threshold", PoolValue(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
   Answer("pool.trim", GMLAKE_CALL(cuMemPoolTrimTo)(pool, 0));
   Answer("pool.reserved_after_trim", PoolValue(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+}
+
+// 256 MiB in pieces of one size, every other one freed: can the holes serve 128 MiB without more memory?
+void AskAboutHolesOf(int mebibytes) {
+  const CUmemoryPool pool = NewPool();
+  unsigned long long threshold = ~0ull;
+  GMLAKE_MUST(GMLAKE_CALL(cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  const size_t size = static_cast<size_t>(mebibytes) << 20;
+  std::vector<CUdeviceptr> pieces;
+  for (size_t total = 0; total < (256 << 20); total += size) pieces.push_back(FromPool(pool, size));
+  for (size_t i = 0; i < pieces.size(); i += 2) FreeToPool(pieces[i]);
+  Synchronize();
+  FromPool(pool, 128 << 20);
+  const std::string question = "pool.reserved_after_128_MiB_into_holes_of_" + std::to_string(mebibytes) + "_MiB";
+  Answer(question.c_str(), PoolValue(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+}
+
+void AskAboutHoles() {
+  for (const int mebibytes : {1, 2, 3, 4, 16, 32}) AskAboutHolesOf(mebibytes);
+}
+
+void AskHowAPoolAligns() {
+  const CUmemoryPool pool = NewPool();
+  const CUdeviceptr first = FromPool(pool, 1), second = FromPool(pool, 1), third = FromPool(pool, 513);
+  const CUdeviceptr fourth = FromPool(pool, 1);
+  Answer("pool.second_byte_is_behind_the_first_by", static_cast<long long>(second) - static_cast<long long>(first));
+  Answer("pool.piece_behind_513_bytes_is_behind_by", static_cast<long long>(fourth) - static_cast<long long>(third));
 }
 
 void AskAboutAPoolWithALimit() {
@@ -362,7 +392,7 @@ const struct { const char* name; void (*ask)(); } kGroups[] = {
     {"create", AskAboutCreation}, {"reserve", AskAboutReservations}, {"map", AskAboutMapping},
     {"access", AskAboutAccess}, {"unmap", AskAboutUnmapping}, {"memory", AskWhenMemoryReturns},
     {"pointer", AskAboutPointers}, {"ipc", AskAboutIpc}, {"free", AskAboutFreeing},
-    {"pool_growth", AskHowAPoolGrows}, {"pool_holds", AskHowAPoolHolds}, {"pool_limit", AskAboutAPoolWithALimit},
+    {"pool_growth", AskHowAPoolGrows}, {"pool_holds", AskHowAPoolHolds}, {"pool_limit", AskAboutAPoolWithALimit}, {"pool_holes", AskAboutHoles}, {"pool_alignment", AskHowAPoolAligns},
     {"event", AskAboutEvents}, {"two_mappings", AskMemsetOverTwoMappings}, {"capture", AskAboutCapture},
     {"peer", AskAboutPeers}, {"broken_memset", AskMemsetWithoutAccess}, {"broken_copy", AskCopyWithoutAccess},
     {"broken_unmapped", AskMemsetUnmapped}, {"broken_past_end", AskMemsetPastTheEnd}};
