@@ -5,9 +5,12 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "cc/driver/cuda_result.h"
 #include "cc/pjrt/fork_guard.h"
+#include "cc/pjrt/refusals.h"
+#include "cc/report/shortage.h"
 
 namespace gmlake {
 namespace {
@@ -36,13 +39,21 @@ CudaResult RefuseInChild() {
   return ToCudaResult(StatusCode::kFailedPrecondition);
 }
 
+CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
+  if (code == StatusCode::kOutOfMemory) {
+    const Bytes asked(static_cast<int64_t>(size));
+    Refusals::Instance().Record(DescribeShortage(device->ordinal(), asked, device->core().Stats()));
+  }
+  return ToCudaResult(code);
+}
+
 CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, void* stream) {
   ServedDevice* device = served.load(std::memory_order_acquire)->ForPool(pool);
   if (device == nullptr) return driver_allocate.load()(pointer, size, pool, stream);
   if (InForkedChild()) return RefuseInChild();
   const StatusOr<void*> lease =
       device->allocator().AllocateOnStream(TslAllocator::kCoreAlignment, size, StreamHandle{stream});
-  if (!lease.ok()) return ToCudaResult(lease.status().code());
+  if (!lease.ok()) return Refuse(device, size, lease.status().code());
   *pointer = reinterpret_cast<DevicePointer>(*lease);
   return ToCudaResult(StatusCode::kOk);
 }

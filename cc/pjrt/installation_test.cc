@@ -79,6 +79,34 @@ class InstallationTest : public ScriptedCudaTest {
     return args;
   }
 
+  PJRT_Error* AskForBytes(PJRT_Client* client, int64_t count) {
+    PJRT_Client_AddressableDevices_Args devices = {};
+    devices.client = client;
+    table_->PJRT_Client_AddressableDevices(&devices);
+    PJRT_Client_BufferFromHostBuffer_Args args = {};
+    args.struct_size = PJRT_Client_BufferFromHostBuffer_Args_STRUCT_SIZE;
+    args.client = client;
+    args.device = devices.addressable_devices[0];
+    args.dims = &count;
+    args.num_dims = 1;
+    return table_->PJRT_Client_BufferFromHostBuffer(&args);
+  }
+
+  std::string TextOf(PJRT_Error* error) {
+    PJRT_Error_Message_Args args = {};
+    args.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+    args.error = error;
+    table_->PJRT_Error_Message(&args);
+    return std::string(args.message, args.message_size);
+  }
+
+  void Destroy(PJRT_Error* error) {
+    PJRT_Error_Destroy_Args args = {};
+    args.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
+    args.error = error;
+    table_->PJRT_Error_Destroy(&args);
+  }
+
   std::string State() { return GmlakeGetApi()->state(); }
   bool StateHas(const std::string& text) { return State().find(text) != std::string::npos; }
   int NumDevices() { return GmlakeGetApi()->num_devices(); }
@@ -201,6 +229,32 @@ TEST_F(InstallationTest, AnswersEvenIfTheStockPluginHasNoAnswer) {
     plugin_->knows_no_memory_stats = true;
     EXPECT_TRUE(StatsOf(CreateClient()).num_allocs_is_set);
     EXPECT_EQ(plugin_->errors, 0);
+  });
+}
+
+TEST_F(InstallationTest, AnExhaustedDeviceTellsItsStoryInsideThePluginsError) {
+  InOwnProcess([this] {
+    ASSERT_EQ(Install(), 0);
+    PJRT_Error* const error = AskForBytes(CreateClient(), int64_t{1} << 40);
+    ASSERT_NE(error, nullptr);
+    const std::string text = TextOf(error);
+    EXPECT_EQ(text.rfind("RESOURCE_EXHAUSTED", 0), 0) << text;
+    EXPECT_NE(text.find("\n[gmlake_jax] device 0: asked for 1.0 TiB"), std::string::npos) << text;
+    EXPECT_EQ(TextOf(error), text);
+    Destroy(error);
+    EXPECT_EQ(plugin_->errors, 0);
+  });
+}
+
+TEST_F(InstallationTest, OtherErrorsReadAsThePluginWroteThem) {
+  InOwnProcess([this] {
+    ASSERT_EQ(Install(), 0);
+    PJRT_Client* const client = CreateClient();
+    Destroy(AskForBytes(client, int64_t{1} << 40));
+    plugin_->creation_fails = true;
+    PJRT_Client_Create_Args args = {};
+    args.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE;
+    EXPECT_EQ(TextOf(table_->PJRT_Client_Create(&args)), "the client cannot be created");
   });
 }
 

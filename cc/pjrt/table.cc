@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "cc/pjrt/client_options.h"
+#include "cc/pjrt/error_texts.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/memory_stats.h"
 #include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/plugin_client.h"
+#include "cc/pjrt/refusals.h"
 
 namespace gmlake {
 namespace {
@@ -23,6 +25,8 @@ struct Wrapped {
   PJRT_Api stock = {};  // the entries as they were, as far as we know their struct
   DeviceRegistry* registry = nullptr;
   Activity* activity = nullptr;
+
+  ErrorTexts texts;
 
   std::mutex mutex;
   std::set<PJRT_Client*> clients;  // guarded by mutex; those that were created through us
@@ -137,6 +141,19 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return nullptr;
 }
 
+// An error about memory that ran out also says what we know about it, inside the exception that the user sees.
+void ErrorMessage(PJRT_Error_Message_Args* args) {
+  wrapped->stock.PJRT_Error_Message(args);
+  if (!TellsOfExhaustion(std::string(args->message, args->message_size))) return;
+  const std::string story = Refusals::Instance().last();
+  if (!story.empty()) wrapped->texts.Append(story, args);
+}
+
+void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
+  wrapped->texts.Forget(args->error);
+  wrapped->stock.PJRT_Error_Destroy(args);
+}
+
 template <typename Function>
 Status Replace(Function** entry, Function* ours) {
   StatusOr<WritablePage> page = WritablePage::Open(entry);
@@ -146,6 +163,8 @@ Status Replace(Function** entry, Function* ours) {
 }
 
 void Restore(PJRT_Api* api) {
+  Replace(&api->PJRT_Error_Message, wrapped->stock.PJRT_Error_Message).IgnoreError();
+  Replace(&api->PJRT_Error_Destroy, wrapped->stock.PJRT_Error_Destroy).IgnoreError();
   Replace(&api->PJRT_Client_Create, wrapped->stock.PJRT_Client_Create).IgnoreError();
   Replace(&api->PJRT_Client_Destroy, wrapped->stock.PJRT_Client_Destroy).IgnoreError();
   Replace(&api->PJRT_Device_MemoryStats, wrapped->stock.PJRT_Device_MemoryStats).IgnoreError();
@@ -192,7 +211,9 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   std::memcpy(&wrapped->stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   wrapped->registry = registry;
   wrapped->activity = activity;
-  for (const Status& replaced : {Replace(&api->PJRT_Client_Create, &CreateClient),
+  for (const Status& replaced : {Replace(&api->PJRT_Error_Destroy, &ErrorDestroy),
+                                 Replace(&api->PJRT_Error_Message, &ErrorMessage),
+                                 Replace(&api->PJRT_Client_Create, &CreateClient),
                                  Replace(&api->PJRT_Client_Destroy, &DestroyClient),
                                  Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)}) {
     if (replaced.ok()) continue;

@@ -33,12 +33,21 @@ def test_the_error_comes_at_once_and_the_client_goes_on(run_jax):
     assert found["failures"] > 0
 
 
+def test_the_exception_says_who_has_the_memory(run_jax):
+    found = run_jax(PROGRAM, GMLAKE="1", GMLAKE_LIMIT="700MiB").answer
+    put, jit = (text.splitlines()[-1] for text, _ in found["errors"])
+    assert put.startswith("[gmlake_jax] device 0: asked for 400.0 MiB; of a limit of 700.0 MiB, 404.0 MiB are in use")
+    assert "asked for 800.0 MiB" in jit
+    assert "Over the limit by 504.0 MiB" in jit
+
+
 def test_a_device_that_others_have_filled_is_no_different(run_jax):
     """The limit would allow it, the device does not: the same error, from the driver."""
     program = PROGRAM.replace("errors = [", 'emulator.set_faults("cuMemCreate@1+")\nerrors = [').replace(
         "kept.clear()", 'emulator.set_faults(""); kept.clear()'
     )
     found = run_jax(program, GMLAKE="1", GMLAKE_LIMIT="1000MiB").answer
+    assert "something outside gmlake_jax holds it" in found["errors"][0][0]
     for text, seconds in found["errors"]:
         assert text.startswith("RESOURCE_EXHAUSTED: Out of memory")
         assert seconds < 2

@@ -107,20 +107,20 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
   return nullptr;
 }
 
-Address AllocateFromDefaultPool(int ordinal) {
+Address AllocateFromDefaultPool(int ordinal, size_t size) {
   static const auto get_pool = DriverFunction<PoolFunction>("cuDeviceGetDefaultMemPool");
   static const auto allocate = DriverFunction<AllocateFunction>("cuMemAllocFromPoolAsync");
   void* pool = nullptr;
   Address address = 0;
   get_pool(&pool, ordinal);
-  return allocate(&address, 4, pool, nullptr) == 0 ? address : 0;
+  return allocate(&address, size, pool, nullptr) == 0 ? address : 0;
 }
 
 PJRT_Error* ClientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
   Address address = 0;
   if (args->client->uses_pool) {
-    address = AllocateFromDefaultPool(args->device->ordinal);
-    if (address == 0) return Error("out of memory");
+    address = AllocateFromDefaultPool(args->device->ordinal, args->num_dims == 0 ? 4 : args->dims[0]);
+    if (address == 0) return Error("RESOURCE_EXHAUSTED: Out of memory while trying to allocate");
   }
   ++State().buffers;
   args->buffer = new PJRT_Buffer{address};

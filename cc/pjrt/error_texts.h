@@ -1,0 +1,32 @@
+// Longer texts for some of the plugin's errors. PJRT gives out a pointer to an error's text that is good for as long as
+// the error lives, so a text of ours must live as long.
+#ifndef GMLAKE_PJRT_ERROR_TEXTS_H_
+#define GMLAKE_PJRT_ERROR_TEXTS_H_
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Whether the plugin says that device memory ran out.
+bool TellsOfExhaustion(const std::string& text);
+
+// Model: errors that were given a text of ours, and that text. Threads: any.
+class ErrorTexts {
+ public:
+  // Appends `line` to what the plugin wrote in `args`. Asking twice about one error gives the same text.
+  void Append(const std::string& line, PJRT_Error_Message_Args* args);
+  // The error is about to be destroyed.
+  void Forget(const PJRT_Error* error);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<const PJRT_Error*, std::string> texts_;  // guarded by mutex_
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_ERROR_TEXTS_H_

@@ -1,0 +1,34 @@
+#include "cc/report/shortage.h"
+
+namespace gmlake {
+namespace {
+
+Bytes Idle(const AllocatorStats& stats) {
+  const Bytes idle = stats.bytes_reserved - stats.bytes_in_use - stats.bytes_pending - stats.bytes_quarantined;
+  return idle < Bytes(0) ? Bytes(0) : idle;
+}
+
+std::string Unless0(Bytes size, const std::string& what) {
+  return size == Bytes(0) ? "" : ", " + ToString(size) + " " + what;
+}
+
+// The limit allows it, so it is the device that has no more: somebody else holds the rest.
+std::string Verdict(Bytes asked, const AllocatorStats& stats) {
+  if (stats.bytes_in_use + asked > stats.bytes_limit) {
+    return "Over the limit by " + ToString(stats.bytes_in_use + asked - stats.bytes_limit) + ".";
+  }
+  return "The limit would allow it; the device has no more memory to give, so something outside gmlake_jax holds it.";
+}
+
+}  // namespace
+
+std::string DescribeShortage(int ordinal, Bytes asked, const AllocatorStats& stats) {
+  return "[gmlake_jax] device " + std::to_string(ordinal) + ": asked for " + ToString(asked) + "; of a limit of " +
+         ToString(stats.bytes_limit) + ", " + ToString(stats.bytes_in_use) + " are in use by " +
+         std::to_string(stats.num_live) + " buffers, " + ToString(Idle(stats)) + " idle (largest piece " +
+         ToString(stats.largest_free_block) + ")" + Unless0(stats.bytes_pending, "waiting for a stream") +
+         Unless0(stats.bytes_quarantined, "lost to driver errors") + "; the largest request that fits is " +
+         ToString(stats.largest_servable) + ". " + Verdict(asked, stats);
+}
+
+}  // namespace gmlake
