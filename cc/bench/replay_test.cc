@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "cc/bench/churn.h"
 #include "cc/bench/replay_json.h"
 
@@ -87,6 +89,48 @@ TEST(ReplayTest, RefusesAPolicyThatNoDeviceWouldAllow) {
   options.verify = true;
   EXPECT_THAT(Replay(Holes(), options).status().message(),
               HasSubstr("event 0: leased memory is not accessible"));
+}
+
+// Takes 20 microseconds an event, and besides lets the model of the driver walk over many mappings.
+class Slow final : public Policy {
+ public:
+  explicit Slow(Driver* driver) : driver_(driver), range_(*driver->Reserve(MiB(2) * kMappings)) {
+    for (int i = 0; i < kMappings; ++i) {
+      driver->Map(range_ + MiB(2) * i, MiB(2), *driver->Create(MiB(2))).IgnoreError();
+    }
+  }
+  Address Allocate(Bytes, StreamHandle) override {
+    for (int i = 0; i < 20; ++i) driver_->SetAccess(range_, MiB(2) * kMappings).IgnoreError();
+    Spin();
+    return range_;
+  }
+  void Free(Address, StreamHandle) override { Spin(); }
+
+  static constexpr std::chrono::nanoseconds kTime = std::chrono::microseconds(20);
+
+ private:
+  static constexpr int kMappings = 4000;
+
+  void Spin() {
+    const auto end = std::chrono::steady_clock::now() + kTime;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+  Driver* const driver_;
+  const Address range_;
+};
+
+TEST(ReplayTest, TimesThePolicyAndNotTheModelOfTheDriver) {
+  ReplayOptions options = Options("slow");
+  options.make_policy = [](Driver* driver, std::optional<Bytes>) {
+    return std::make_unique<Slow>(driver);
+  };
+  options.repeats = 3;
+  const auto result = Replay(Holes(), options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_GE(*result->ns_per_op, 0.95 * Slow::kTime.count());
+  EXPECT_LT(*result->ns_per_op, 5.0 * Slow::kTime.count());
 }
 
 TEST(ReplayTest, ReportsProgressUpToTheEnd) {
