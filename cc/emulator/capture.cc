@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "cc/emulator/graphs.h"
 #include "cc/emulator/log.h"
@@ -10,6 +11,8 @@
 
 namespace gmlake::emulator {
 namespace {
+
+thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 struct Registry {
   std::mutex mutex;
@@ -54,9 +57,10 @@ void Capture::Record(Operation operation) { AddNode(graph_, nullptr, 0, std::mov
 
 void Capture::Join(CUstream stream) { streams_.push_back(stream); }
 
-bool Capture::Forbids(std::thread::id thread) const {
-  if (mode_ == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
-  return mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL || thread == thread_;
+bool Capture::ForbidsUnsafeCalls(CUstreamCaptureMode own) const {
+  if (mode_ == CU_STREAM_CAPTURE_MODE_RELAXED || own == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (std::this_thread::get_id() == thread_) return true;
+  return mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL && own == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
 void Capture::End() {
@@ -84,9 +88,10 @@ CUresult EndCapture(CUstream stream, CUgraph* graph) {
   return capture->is_valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
+CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode) { return std::exchange(t_mode, mode); }
+
 CUresult CheckOutsideCapture(const char* call) {
-  const std::thread::id self = std::this_thread::get_id();
-  return ForbidWhere(call, [self](const Capture& capture) { return capture.Forbids(self); });
+  return ForbidWhere(call, [](const Capture& capture) { return capture.ForbidsUnsafeCalls(t_mode); });
 }
 
 CUresult CheckNotCaptured(CUstream stream, const char* call) {

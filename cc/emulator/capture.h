@@ -23,7 +23,8 @@ class Capture {
 
   void Record(Operation operation);
   void Join(CUstream stream);
-  bool Forbids(std::thread::id thread) const;
+  // Whether it forbids unsafe calls to the calling thread, which itself runs in mode `own`.
+  bool ForbidsUnsafeCalls(CUstreamCaptureMode own) const;
   void Invalidate() { is_valid_ = false; }
   bool is_valid() const { return is_valid_; }
   CUstream origin() const { return streams_.front(); }
@@ -42,6 +43,9 @@ class Capture {
 // Starts a capture of `stream` into `graph`, or into a new graph if that is null.
 CUresult BeginCapture(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
 CUresult EndCapture(CUstream stream, CUgraph* graph);
+
+// Sets the calling thread's mode, which says what captures may forbid it, and returns the one before.
+CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
 
 // CUDA_SUCCESS if the calling thread may now make a call that is unsafe during a capture.
 CUresult CheckOutsideCapture(const char* call);

@@ -96,6 +96,18 @@ TEST_F(CaptureRulesTest, AGlobalCaptureBindsEveryThread) {
   ExpectBroken("capture");
 }
 
+TEST_F(CaptureRulesTest, AThreadInRelaxedModeMayDoAsItLikes) {
+  Begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  GMLAKE_MUST(GMLAKE_CALL(cuThreadExchangeStreamCaptureMode)(&mode));
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CUdeviceptr at = 0;
+  EXPECT_EQ(GMLAKE_CALL(cuMemAlloc)(&at, 100), CUDA_SUCCESS);
+  GMLAKE_MUST(GMLAKE_CALL(cuThreadExchangeStreamCaptureMode)(&mode));
+  EXPECT_EQ(End(), CUDA_SUCCESS);
+  GMLAKE_MUST(GMLAKE_CALL(cuMemFree)(at));
+}
+
 TEST_F(CaptureRulesTest, ACapturedStreamCannotBeWaitedFor) {
   Begin(CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(GMLAKE_CALL(cuStreamSynchronize)(stream_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

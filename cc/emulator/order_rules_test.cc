@@ -1,12 +1,12 @@
-// Rules of order, on streams that are threads and slow: nothing may be taken away under work that is still queued.
+// Rules of order, on streams that are threads: nothing may be taken away under work that is still queued.
+#include <future>
+#include <utility>
 #include <vector>
 
 #include "cc/emulator/conformance/emulated.h"
 
 namespace gmlake::conformance {
 namespace {
-
-constexpr int64_t kDelayUs = 5000;  // before each piece of work
 
 CUstream NewStream() {
   CUstream stream = nullptr;
@@ -33,6 +33,30 @@ CUdeviceptr PoolMemory(CUstream stream, size_t size = 4096) {
   return at;
 }
 
+// Holds a stream's work back until it is opened, or goes.
+class Gate {
+ public:
+  explicit Gate(CUstream stream) {
+    GMLAKE_MUST(GMLAKE_CALL(cuLaunchHostFunc)(stream, [](void* gate) { static_cast<Gate*>(gate)->Pass(); }, this));
+  }
+  ~Gate() {
+    Open();
+    passed_.get_future().wait();
+  }
+  void Open() {
+    if (!std::exchange(is_open_, true)) open_.set_value();
+  }
+
+ private:
+  void Pass() {
+    open_.get_future().wait();
+    passed_.set_value();
+  }
+
+  bool is_open_ = false;
+  std::promise<void> open_, passed_;
+};
+
 class OrderRulesTest : public RuleTest {
  protected:
   void TearDown() override {
@@ -46,8 +70,10 @@ class OrderRulesTest : public RuleTest {
 
 TEST_F(OrderRulesTest, WorkIsQueuedAndRunsLater) {
   Pair pair;
+  Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
   EXPECT_EQ(GMLAKE_CALL(cuStreamQuery)(stream_), CUDA_ERROR_NOT_READY);
+  gate.Open();
   Synchronize(stream_);
   EXPECT_EQ(GMLAKE_CALL(cuStreamQuery)(stream_), CUDA_SUCCESS);
 }
@@ -62,9 +88,11 @@ TEST_F(OrderRulesTest, UnmappingAfterTheWorkIsFine) {
 
 TEST_F(OrderRulesTest, UnmappingUnderQueuedWorkIsNot) {
   Pair pair;
+  Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
   GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));  // the driver does not wait, and does not refuse
   EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  gate.Open();
   Synchronize(stream_);
   EXPECT_EQ(Broken("access"), 1) << Described();  // the work found nothing mapped
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
@@ -75,8 +103,10 @@ TEST_F(OrderRulesTest, UnmappingAnAliasThatNoQueuedWorkTouchesIsFine) {
   const CUdeviceptr alias = MustReserve(kGranule);
   GMLAKE_MUST(Map(alias, kGranule, pair.first));
   GMLAKE_MUST(SetAccess(alias, kGranule));
+  Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
   GMLAKE_MUST(Unmap(alias, kGranule));
+  gate.Open();
 }
 
 // The mistake of a program that never recorded the event it asks: CUDA says "complete".
@@ -84,10 +114,12 @@ TEST_F(OrderRulesTest, AnEventThatWasNeverRecordedProvesNothing) {
   Pair pair;
   CUevent event = nullptr;
   GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
-  ASSERT_EQ(GMLAKE_CALL(cuEventQuery)(event), CUDA_SUCCESS);
+  EXPECT_EQ(GMLAKE_CALL(cuEventQuery)(event), CUDA_SUCCESS);
   GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));
   EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  gate.Open();
   Synchronize(stream_);
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
 }
@@ -116,10 +148,12 @@ TEST_F(OrderRulesTest, FreeingOnAnotherStreamNeedsAnEvent) {
 
 TEST_F(OrderRulesTest, FreeingOnAnotherStreamWithoutAnEventIsUseAfterFree) {
   const CUdeviceptr at = PoolMemory(stream_);
-  for (int i = 0; i < 3; ++i) FillLater(at, 4096, stream_);
+  Gate gate(stream_);
+  FillLater(at, 4096, stream_);
   GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, other_));
-  Synchronize(stream_);
   Synchronize(other_);
+  gate.Open();
+  Synchronize(stream_);
   EXPECT_GE(Broken("use-after-free"), 1) << Described();
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
 }
@@ -133,18 +167,21 @@ TEST_F(OrderRulesTest, AnotherStreamMayUseAnAllocationBehindAnEvent) {
 }
 
 TEST_F(OrderRulesTest, AnotherStreamMayNotUseAnAllocationAheadOfIt) {
-  for (int i = 0; i < 3; ++i) PoolMemory(stream_);
+  Gate gate(stream_);
   const CUdeviceptr at = PoolMemory(stream_);
   FillLater(at, 4096, other_);
   Synchronize(other_);
+  gate.Open();
   EXPECT_EQ(Broken("use-before-alloc"), 1) << Described();
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
 }
 
 TEST_F(OrderRulesTest, FreeingTooEarlyIsNoticed) {
   const CUdeviceptr at = PoolMemory(stream_);
+  Gate gate(stream_);
   FillLater(at, 4096, stream_);
   GMLAKE_CALL(gmlake_emulator_free_too_early)(at);
+  gate.Open();
   Synchronize(stream_);
   EXPECT_EQ(Broken("use-after-free"), 1) << Described();
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
@@ -181,8 +218,10 @@ TEST_F(OrderRulesTest, AFullPoolWaitsForTheFreesThatAreQueued) {
 
 TEST_F(OrderRulesTest, WorkOfADestroyedStreamStillRuns) {
   Pair pair;
+  Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
   GMLAKE_MUST(GMLAKE_CALL(cuStreamDestroy)(stream_));
+  gate.Open();
   GMLAKE_MUST(GMLAKE_CALL(cuCtxSynchronize)());
   unsigned char first = 0;
   GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoH)(&first, pair.at, 1));
@@ -206,9 +245,11 @@ TEST_F(OrderRulesTest, AGraphIsWorkThatTouchesWhatItsNodesTouch) {
   GMLAKE_MUST(GMLAKE_CALL(cuStreamEndCapture)(other_, &graph));
   CUgraphExec executable = nullptr;
   GMLAKE_MUST(GMLAKE_CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0));
+  Gate gate(stream_);
   GMLAKE_MUST(GMLAKE_CALL(cuGraphLaunch)(executable, stream_));
   GMLAKE_MUST(Unmap(pair.at, 2 * kGranule));
   EXPECT_EQ(Broken("unmap-in-use"), 1) << Described();
+  gate.Open();
   Synchronize(stream_);
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
 }
@@ -218,6 +259,6 @@ TEST_F(OrderRulesTest, AGraphIsWorkThatTouchesWhatItsNodesTouch) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  gmlake::conformance::StartEmulator(/*async=*/true, gmlake::conformance::kDelayUs);
+  gmlake::conformance::StartEmulator(/*async=*/true, /*delay_us=*/0);
   return RUN_ALL_TESTS();
 }

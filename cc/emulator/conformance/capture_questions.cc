@@ -68,6 +68,7 @@ void AskDuringCapture(const char* mode_name, CUstreamCaptureMode mode, const Cap
   CUstream captured = nullptr, other = nullptr;
   GMLAKE_MUST(GMLAKE_CALL(cuStreamCreate)(&captured, CU_STREAM_NON_BLOCKING));
   GMLAKE_MUST(GMLAKE_CALL(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING));
+  GMLAKE_MUST(GMLAKE_CALL(cuCtxSynchronize)());  // so that no answer depends on how far earlier work has got
   GMLAKE_MUST(GMLAKE_CALL(cuStreamBeginCapture)(captured, mode));
   const CUresult answer = question.call(captured, other);
   CUgraph graph = nullptr;
