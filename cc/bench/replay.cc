@@ -1,10 +1,10 @@
 #include "cc/bench/replay.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
+#include "cc/bench/fastest.h"
 #include "cc/bench/ownership.h"
 #include "cc/bench/policies.h"
 #include "cc/bench/session.h"
@@ -17,7 +17,6 @@ namespace {
 constexpr Bytes kUnlimited = GiB(1024);
 constexpr double kMinLimitResolution = 0.0005;
 constexpr double kUsualBisectionSteps = 10;
-constexpr int kLoopRepeats = 9;
 
 DriverCallStats Difference(const DriverCallStats& a, const DriverCallStats& b) {
   DriverCallStats result;
@@ -113,30 +112,23 @@ class Replayer {
   }
 
   double MeasureNanosecondsPerOp() {
-    double best = std::numeric_limits<double>::max();
+    Fastest policy, loop;
     for (int i = 0; i < options_.repeats; ++i) {
       Lab lab(trace_, options_, limit_);
       Observe(&lab.session());
-      best = std::min(best, TimePerEvent(&lab.session()));
-    }
-    return std::max(0.0, best - TimePerEventOfTheLoop());
-  }
-
-  double TimePerEventOfTheLoop() {
-    double best = std::numeric_limits<double>::max();
-    for (int i = 0; i < kLoopRepeats; ++i) {
+      AddRun(&lab.session(), &policy);
       const ModelDriver driver{Bytes(0)};
       NullPolicy null;
       Session session(trace_, &null, &driver, nullptr);
-      best = std::min(best, TimePerEvent(&session));
+      AddRun(&session, &loop);
     }
-    return best;
+    const double num_events = static_cast<double>(trace_.events.size()) * options_.passes;
+    return std::max(0.0, static_cast<double>((policy.total() - loop.total()).count()) / num_events);
   }
 
-  double TimePerEvent(Session* session) {
+  void AddRun(Session* session, Fastest* fastest) {
     RunAllPasses(session, /*stop_at_failure=*/false);
-    const double num_events = static_cast<double>(trace_.events.size()) * options_.passes;
-    return static_cast<double>(session->time_in_policy().count()) / std::max(1.0, num_events);
+    fastest->Add(session->segment_times());
   }
 
   // Sessions that check nothing cannot fail.

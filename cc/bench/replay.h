@@ -48,8 +48,9 @@ struct ReplayResult {
   std::optional<Bytes>
       min_limit;         // the smallest that serves every request of every pass, to 0.05 %
   int64_t failures = 0;  // requests refused, all passes
-  // Nanoseconds per event inside the policy: the fastest of the repeats, each from an empty device, less the cost of
-  // the same loop around a policy that does nothing. Neither the model of the driver nor Maintain is in it.
+  // Nanoseconds per event inside the policy: over the repeats, each from an empty device, the fastest of every 100 ms of
+  // the trace (fastest.h), less the same loop around a policy that does nothing. Neither the model of the driver nor
+  // Maintain is in it.
   std::optional<double> ns_per_op;
   std::vector<DriverCallStats> passes;  // driver calls of each pass, its frees at the end included
   DriverCallStats total;

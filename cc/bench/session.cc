@@ -62,7 +62,7 @@ void Session::RunSegment(size_t begin, size_t end, bool stop_at_failure) {
     const Event& event = trace_.events[i];
     event.is_free ? Free(event) : Allocate(event);
   }
-  time_ += Clock::now() - start - (driver_->time_inside() - inside_driver);
+  times_.push_back(Clock::now() - start - (driver_->time_inside() - inside_driver));
 }
 
 inline void Session::Allocate(const Event& event) {

@@ -36,7 +36,8 @@ class Session {
   Status FreeAll();
 
   int64_t failures() const { return failures_; }
-  std::chrono::nanoseconds time_in_policy() const { return time_; }
+  // Time inside the policy, of each segment run so far.
+  const std::vector<std::chrono::nanoseconds>& segment_times() const { return times_; }
 
  private:
   void RunSegment(size_t begin, size_t end, bool stop_at_failure);
@@ -56,7 +57,7 @@ class Session {
   std::vector<Bytes> sizes_;      // by slot
   std::vector<int32_t> streams_;  // by slot
   int64_t failures_ = 0;
-  std::chrono::nanoseconds time_{0};
+  std::vector<std::chrono::nanoseconds> times_;
 };
 
 }  // namespace gmlake::bench

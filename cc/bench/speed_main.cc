@@ -3,13 +3,12 @@
 //   bazel/run run -c opt //cc/bench:speed_main -- $PWD/tests/traces/*.npz
 //
 // Prints one line of JSON for each trace: nanoseconds per event of both, less the cost of the loop, and their ratios.
-// "first" is the first pass of a new allocator, "later" a pass after everything has been freed; each is the fastest of
-// several, taken in turn. Neither is under pressure: BFC has one preallocated region, a quarter larger than what is live
+// "first" is the first pass of a new allocator, "later" a pass after everything has been freed; several of each are taken
+// in turn, and every 100 ms of the trace counts at its fastest (fastest.h). Neither is under pressure: BFC has one preallocated region, a quarter larger than what is live
 // at the peak and made before the first pass; ours has no limit and starts from an empty device.
-#include <algorithm>
 #include <cstdio>
-#include <limits>
 
+#include "cc/bench/fastest.h"
 #include "cc/bench/gmlake_policy.h"
 #include "cc/bench/session.h"
 #include "cc/bench/trace_file.h"
@@ -29,26 +28,24 @@ class Nothing final : public Policy {
   void Free(Address, StreamHandle) override {}
 };
 
-// Nanoseconds per event of the fastest first pass, and of the fastest later one.
 struct Speed {
-  double first = std::numeric_limits<double>::max();
-  double later = std::numeric_limits<double>::max();
+  Fastest first;
+  Fastest later;
 };
 
-double TimePass(const Trace& trace, Session* session) {
-  const auto before = session->time_in_policy();
+void AddPass(Session* session, Fastest* fastest) {
+  const size_t before = session->segment_times().size();
   session->RunPass(/*stop_at_failure=*/false)
       .IgnoreError();  // nothing is checked, so nothing fails
-  const auto time = session->time_in_policy() - before;
+  const auto& times = session->segment_times();
+  fastest->Add({times.begin() + before, times.end()});
   session->FreeAll().IgnoreError();
-  return static_cast<double>(time.count()) / static_cast<double>(trace.events.size());
 }
 
-void Measure(const Trace& trace, const ModelDriver& driver, Policy* policy, Speed* best) {
+void Measure(const Trace& trace, const ModelDriver& driver, Policy* policy, Speed* speed) {
   Session session(trace, policy, &driver, nullptr);
-  best->first = std::min(best->first, TimePass(trace, &session));
-  for (int pass = 0; pass < kLaterPasses; ++pass)
-    best->later = std::min(best->later, TimePass(trace, &session));
+  AddPass(&session, &speed->first);
+  for (int pass = 0; pass < kLaterPasses; ++pass) AddPass(&session, &speed->later);
 }
 
 void MeasureInTurn(const Trace& trace, Speed* ours, Speed* bfc, Speed* loop) {
@@ -61,17 +58,23 @@ void MeasureInTurn(const Trace& trace, Speed* ours, Speed* bfc, Speed* loop) {
   Measure(trace, our_driver, &nothing, loop);
 }
 
+double PerEvent(const Trace& trace, const Fastest& policy, const Fastest& loop) {
+  return static_cast<double>((policy.total() - loop.total()).count()) /
+         static_cast<double>(trace.events.size());
+}
+
+void Print(const char* pass, double ours, double bfc) {
+  std::printf(
+      ", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}",
+      pass, ours, bfc, ours / bfc);
+}
+
 void Compare(const Trace& trace) {
   Speed ours, bfc, loop;
   for (int round = 0; round < kRounds; ++round) MeasureInTurn(trace, &ours, &bfc, &loop);
-  const auto print = [&](const char* pass, double our_time, double bfc_time) {
-    std::printf(
-        ", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}",
-        pass, our_time, bfc_time, our_time / bfc_time);
-  };
   std::printf("{\"trace\": \"%s\"", trace.name.c_str());
-  print("first", ours.first - loop.later, bfc.first - loop.later);
-  print("later", ours.later - loop.later, bfc.later - loop.later);
+  Print("first", PerEvent(trace, ours.first, loop.later), PerEvent(trace, bfc.first, loop.later));
+  Print("later", PerEvent(trace, ours.later, loop.later), PerEvent(trace, bfc.later, loop.later));
   std::printf("}\n");
   std::fflush(stdout);
 }

@@ -1,6 +1,7 @@
 """`gmlake replay` and the readers of traces: the contract of the output, and one clear line for each broken input."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -287,3 +288,16 @@ def test_broken_rmm_logs_are_refused(rows, words, write_rmm, replay):
 
 def test_rmm_columns_must_be_rmms(write_rmm, replay):
     assert_refused(replay, write_rmm(header="Thread,Time,Size\n"), "Thread,Time,Size")
+
+
+# --- its page
+
+
+def test_the_page_defines_every_field_and_option(results, write_npz, capsys):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "replay.md").read_text()
+    (result,) = results(write_npz(), "--passes", "2")
+    assert [key for key in result if f"`{key}`" not in page] == []
+    with pytest.raises(SystemExit):
+        main(["replay", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    assert {option for option in options if option not in page} == set()
