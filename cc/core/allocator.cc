@@ -87,7 +87,7 @@ AllocatorStats Allocator::Stats() const {
   stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes();
   stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
   stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
-  stats.largest_free_block = memory_.space.bins().Largest();
+  stats.largest_free_block = memory_.space.LargestFree();
   stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available()) +
                            (books_.bytes_limit - memory_.reserved());
   stats.num_blocks = memory_.blocks.count();

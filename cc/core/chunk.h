@@ -30,6 +30,7 @@ struct Chunk {
   ChunkId next = kNone;
   ChunkState state = ChunkState::kFree;
   bool small = false;          // lives in the small pool
+  bool tail = false;           // free, and only the last hole of its range comes after it
   RangeId range = kNone;       // the stitched range through which it is leased
   ChunkId next_piece = kNone;  // the same lease goes on there
   Bytes requested;             // first piece of a lease: as asked for

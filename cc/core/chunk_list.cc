@@ -50,9 +50,15 @@ ChunkId ChunkList::Settle(ChunkId opened) { return Coalesce(opened); }
 
 ChunkId ChunkList::Close(ChunkId free, Bytes offset, Bytes size) {
   Unbin(free);
-  const ChunkId id = Isolate(free, offset, size);
+  ChunkId id = Isolate(free, offset, size);
   at(id).state = ChunkState::kHole;
-  return Coalesce(id);
+  id = Coalesce(id);
+  const ChunkId previous = at(id).previous;
+  if (previous != kNone && at(previous).state == ChunkState::kFree) {
+    Unbin(previous);  // it may have become the tail
+    Bin(previous);
+  }
+  return id;
 }
 
 void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
@@ -142,13 +148,13 @@ void ChunkList::Repoint(ChunkId id, Address from, Address to) {
   if (blocks_ != nullptr && at(id).state != ChunkState::kHole) blocks_->Repoint(from, to, id);
 }
 
+bool ChunkList::IsTail(const Chunk& chunk) const {
+  return chunk.next != kNone && at(chunk.next).state == ChunkState::kHole && at(chunk.next).next == kNone;
+}
+
 void ChunkList::Bin(ChunkId id) {
   const Chunk& chunk = at(id);
-  if (chunk.state == ChunkState::kFree) {
-    bins_.Insert({chunk.size, chunk.address, id});
-    free_bytes_ += chunk.size;
-    return;
-  }
+  if (chunk.state == ChunkState::kFree) return BinFree(id);
   const auto place = std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) {
     return chunk.address < at(hole).address;
   });
@@ -156,20 +162,48 @@ void ChunkList::Bin(ChunkId id) {
 }
 
 void ChunkList::Unbin(ChunkId id) {
-  const Chunk& chunk = at(id);
-  if (chunk.state == ChunkState::kFree) {
-    bins_.Erase(chunk.size, chunk.address);
-    free_bytes_ -= chunk.size;
-    return;
-  }
+  if (at(id).state == ChunkState::kFree) return UnbinFree(id);
   holes_.erase(std::find(holes_.begin(), holes_.end(), id));
+}
+
+void ChunkList::BinFree(ChunkId id) {
+  Chunk& chunk = at(id);
+  free_bytes_ += chunk.size;
+  chunk.tail = IsTail(chunk);
+  if (chunk.tail) {
+    tails_.push_back(id);
+  } else {
+    bins_.Insert({chunk.size, chunk.address, id});
+  }
+}
+
+void ChunkList::UnbinFree(ChunkId id) {
+  Chunk& chunk = at(id);
+  free_bytes_ -= chunk.size;
+  if (chunk.tail) {
+    tails_.erase(std::find(tails_.begin(), tails_.end(), id));
+  } else {
+    bins_.Erase(chunk.size, chunk.address);
+  }
+  chunk.tail = false;
+}
+
+ChunkId ChunkList::TailFit(Bytes size) const {
+  const auto fit = std::find_if(tails_.begin(), tails_.end(), [&](ChunkId id) { return size <= at(id).size; });
+  return fit == tails_.end() ? kNone : *fit;
+}
+
+Bytes ChunkList::LargestFree() const {
+  Bytes largest = bins_.Largest();
+  for (ChunkId id : tails_) largest = std::max(largest, at(id).size);
+  return largest;
 }
 
 std::string ChunkList::CheckRegion(ChunkId first) const {
   for (ChunkId id = first; id != kNone; id = at(id).next) {
     const Chunk& chunk = at(id);
     if (chunk.size <= Bytes(0)) return "a chunk without bytes";
-    const bool free = chunk.state == ChunkState::kFree;
+    const bool free = chunk.state == ChunkState::kFree && !chunk.tail;
     if (free != bins_.Contains(chunk.size, chunk.address)) return "bins do not match the free chunks";
     if (chunk.next == kNone) continue;
     const Chunk& next = at(chunk.next);

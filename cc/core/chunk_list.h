@@ -1,5 +1,9 @@
 // Intervals of addresses in order, with the free ones in bins: split, coalesce, best fit.
 //
+// The free chunk before a range's last hole, its tail, is kept out of the bins: it is where the range grows. Taking it
+// last makes the choice among the other chunks independent of how much has been grown, so that a step that comes again
+// after everything was freed is laid out as it was the first time.
+//
 // Two of these exist per device: one over the primitive ranges (which tells a BlockTable where chunks begin) and one
 // inside the slabs of the small pool. Neither knows of leases, streams or the driver.
 #ifndef GMLAKE_CORE_CHUNK_LIST_H_
@@ -15,7 +19,7 @@
 namespace gmlake {
 
 // Invariant: the chunks of a region tile it; no two neighbours are both free, nor both holes; exactly the free chunks
-// are in the bins. Thread rule: the allocator's lock. Cost: constant, but for the bins and one step per block that
+// but the tails are in the bins. Thread rule: the allocator's lock. Cost: constant, but for the bins and one step per block that
 // begins in the smaller side of a cut or merge.
 class ChunkList {
  public:
@@ -29,7 +33,10 @@ class ChunkList {
   void RemoveRegion(ChunkId id);
   bool IsWholeRegion(ChunkId id) const;
 
+  // The best fit that is not a tail, or kNone.
   ChunkId BestFit(Bytes size) const { return bins_.BestFit(size); }
+  // The first tail with room for `size`, or kNone.
+  ChunkId TailFit(Bytes size) const;
   // Makes `size` bytes at `offset` of a free chunk used.
   ChunkId Take(ChunkId free, Bytes offset, Bytes size);
   // Makes a used chunk free; the returned chunk includes its free neighbours.
@@ -42,7 +49,13 @@ class ChunkList {
   // A part of a hole becomes used for good: addresses that must not be mapped again.
   void Spoil(ChunkId hole, Bytes offset, Bytes size);
 
-  const FreeBins& bins() const { return bins_; }
+  // Calls `visit(chunk)` for every free chunk.
+  template <typename Visit>
+  void ForEachFree(Visit visit) const {
+    for (ChunkId id : tails_) visit(at(id));
+    bins_.ForEachFromLargest(Bytes(0), [&](const FreeBins::Entry& entry) { visit(at(entry.chunk)); });
+  }
+  Bytes LargestFree() const;
   Bytes free_bytes() const { return free_bytes_; }
   // Holes, lowest address first.
   const std::vector<ChunkId>& holes() const { return holes_; }
@@ -63,6 +76,9 @@ class ChunkList {
   ChunkId Merge(ChunkId left, ChunkId right);
   ChunkId Coalesce(ChunkId id);
   void Repoint(ChunkId id, Address from, Address to);
+  bool IsTail(const Chunk& chunk) const;
+  void BinFree(ChunkId id);
+  void UnbinFree(ChunkId id);
   void Bin(ChunkId id);
   void Unbin(ChunkId id);
 
@@ -71,6 +87,7 @@ class ChunkList {
   bool small_;
   FreeBins bins_;
   Bytes free_bytes_;
+  std::vector<ChunkId> tails_;
   std::vector<ChunkId> holes_;
 };
 

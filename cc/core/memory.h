@@ -26,6 +26,8 @@ struct Memory {
 
   // Makes the pieces used, in this order, as one lease; returns its first chunk. All their bytes must be free.
   ChunkId Take(const std::vector<Piece>& pieces);
+  // The same for bytes that follow each other at home.
+  ChunkId TakeInterval(Address from, Address to);
   // Makes every chunk of the lease free again.
   void Give(ChunkId first);
   // After a transaction left mappings that would not come off: no growth there, and their blocks are not released.
@@ -45,7 +47,6 @@ struct Memory {
   int64_t num_quarantined_blocks = 0;
 
  private:
-  ChunkId TakeInterval(Address from, Address to);
   void SpoilHole(const Wreckage::Place& place);
   void Pin(BlockHandle handle);
 };

@@ -21,14 +21,20 @@ bool IsOutOfMemory(const StatusOr<Placement>& placement) {
 
 StatusOr<Placement> Placer::Place(const Request& request) {
   const Outlook outlook = Look(request);
-  if (outlook.free != kNone && !outlook.wasteful) {
-    return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
-  }
+  const bool may_split = outlook.free != kNone && !outlook.wasteful;
+  if (may_split && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
   Placement placement;
-  if (request.may_stitch && Reuse(request, outlook.thrifty, &placement)) return placement;
+  if (request.may_stitch && Reuse(request, outlook, &placement)) return placement;
+  if (may_split) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
   StatusOr<Placement> mapped = MapMore(request, outlook);
   if (mapped.ok() || !outlook.wasteful) return mapped;
-  return Split(memory_->space.BestFit(request.size), Bytes(0), request.size, Way::kSplit);
+  return Split(Room(request.size), Bytes(0), request.size, Way::kSplit);
+}
+
+// Anywhere but at the tail, if possible.
+ChunkId Placer::Room(Bytes size) const {
+  const ChunkId free = memory_->space.BestFit(size);
+  return free != kNone ? free : memory_->space.TailFit(size);
 }
 
 ChunkId Placer::TakeContiguous(Bytes size) {
@@ -42,15 +48,23 @@ ChunkId Placer::TakeFragment(Bytes size) {
 }
 
 Placer::Outlook Placer::Look(const Request& request) const {
-  Outlook outlook{memory_->space.BestFit(request.size), {}, false, false};
+  Outlook outlook;
+  outlook.free = Room(request.size);
+  outlook.tail = outlook.free != kNone && memory_->chunks[outlook.free].tail;
   if (!NearLimit(request)) return outlook;
   if (outlook.free != kNone) {
-    outlook.fit = NeatestFit(memory_->blocks, memory_->chunks[outlook.free], request.size);
+    outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
     if (outlook.fit.seam <= memory_->blocks.granularity() || request.size < kLeastThrifty) return outlook;
   }
   outlook.thrifty = request.may_stitch && LosesTooMuch(request);
   outlook.wasteful = outlook.thrifty && outlook.free != kNone;
   return outlook;
+}
+
+// A tail is used from the front, so that it stays in one piece.
+Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
+  if (!chunk.tail) return NeatestFit(memory_->blocks, chunk, size);
+  return {Bytes(0), chunk.size == size ? Bytes(0) : SeamAt(memory_->blocks, chunk.address + size)};
 }
 
 bool Placer::NearLimit(const Request& request) const {
@@ -69,11 +83,18 @@ Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
   return {chunk, memory_->chunks[chunk].address, way};
 }
 
-bool Placer::Reuse(const Request& request, bool thrifty, Placement* placement) {
-  const Recipe* recipe = memory_->ranges.FindRecipe(request.size);
+bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* placement) {
+  const int64_t tail_use =
+      outlook.tail ? marks_.Find(request.size, memory_->chunks[outlook.free].address) : TailMarks::kNever;
+  const Recipe* recipe = memory_->ranges.FindRecipe(request.size, tail_use);
   if (recipe == nullptr) return false;
   *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
   return true;
+}
+
+Placement Placer::Remember(const Request& request, const Placement& placement) {
+  marks_.Mark(request.size, placement.address, request.number);
+  return placement;
 }
 
 StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlook) {
@@ -99,7 +120,7 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
   ChunkId free = kNone;
   Status status = grower_.Create(grower_.PlanFill(*plan, InputOf(request)), &free);
   if (!status.ok()) return status;
-  return Split(free, Bytes(0), request.size, Way::kGrow);
+  return Remember(request, Split(free, Bytes(0), request.size, Way::kGrow));
 }
 
 StatusOr<Placement> Placer::Stitch(const Request& request, const Outlook& outlook) {
@@ -110,7 +131,7 @@ StatusOr<Placement> Placer::Stitch(const Request& request, const Outlook& outloo
   if (hollow || AlignUp(plan.more.missing, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
   StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request));
   if (!range.ok()) return range.status();
-  memory_->ranges.AddRecipe(request.size, *range, plan.offset);
+  memory_->ranges.AddRecipe(request.size, {*range, plan.offset, request.number});
   return LeaseFrom(*range, plan.offset, request, Way::kStitch);
 }
 

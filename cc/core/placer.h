@@ -1,8 +1,9 @@
 // Finds room for one request: the ways to serve it, cheapest first.
 //
-//   split    the best fit in the free chunks;                               no driver call
-//   reuse    a range that served this size before, or that has room now;    no driver call
-//   grow     append blocks, while that keeps within the slack
+//   split    the best fit in the free chunks but the tail;             no driver call
+//   reuse    where this size was served before, if that is free;       no driver call
+//   split    the tail;                                                 no driver call
+//   grow     append blocks at the tail, while that keeps within the slack
 //   stitch   map scattered free blocks, and new ones for what is missing
 //   grow     append blocks up to the limit
 //
@@ -24,6 +25,7 @@
 #include "cc/core/stitch_mapper.h"
 #include "cc/core/stitch_plan.h"
 #include "cc/core/stream_order.h"
+#include "cc/core/tail_marks.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake {
@@ -66,17 +68,21 @@ class Placer {
  private:
   // What there is to say of a request against the present state.
   struct Outlook {
-    ChunkId free;   // best fit, or kNone
-    Fit fit;        // where in it
-    bool thrifty;   // too much is lost to seams already
-    bool wasteful;  // ... and this split would add to it
+    ChunkId free = kNone;   // a chunk with room, or kNone
+    bool tail = false;      // it is a tail
+    Fit fit;                // where in it
+    bool thrifty = false;   // too much is lost to seams already
+    bool wasteful = false;  // ... and this split would add to it
   };
 
+  ChunkId Room(Bytes size) const;
+  Fit FitIn(const Chunk& chunk, Bytes size) const;
+  Placement Remember(const Request& request, const Placement& placement);
   Outlook Look(const Request& request) const;
   bool NearLimit(const Request& request) const;
   bool LosesTooMuch(const Request& request) const;
   Placement Split(ChunkId free, Bytes offset, Bytes size, Way way);
-  bool Reuse(const Request& request, bool thrifty, Placement* placement);
+  bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
@@ -88,6 +94,7 @@ class Placer {
   Driver* driver_;
   Memory* memory_;
   StreamOrder* order_;
+  TailMarks marks_;
   Grower grower_;
   StitchPlanner planner_;
   StitchMapper mapper_;

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace gmlake {
+namespace {
+
+constexpr int64_t kMostRecipes = 1 << 16;
+
+}  // namespace
 
 RangeId RangeTable::Add(Address base, Bytes reserved, const std::vector<BlockId>& blocks) {
   RangeId id = static_cast<RangeId>(ranges_.size());
@@ -52,18 +57,27 @@ void RangeTable::Remove(RangeId id) {
 void RangeTable::RemoveRecipes(RangeId id) {
   for (auto& [request, recipes] : recipes_) {
     const auto stale = [id](const Recipe& recipe) { return recipe.range == id; };
-    recipes.erase(std::remove_if(recipes.begin(), recipes.end(), stale), recipes.end());
+    const auto kept = std::remove_if(recipes.begin(), recipes.end(), stale);
+    num_recipes_ -= recipes.end() - kept;
+    recipes.erase(kept, recipes.end());
   }
 }
 
-void RangeTable::AddRecipe(Bytes request, RangeId range, Bytes offset) {
-  recipes_[request.count()].push_back({range, offset});
+// A program whose sizes never repeat must not fill the memory with recipes: then all are forgotten and learnt again.
+void RangeTable::AddRecipe(Bytes request, const Recipe& recipe) {
+  if (num_recipes_ == kMostRecipes) {
+    recipes_.clear();
+    num_recipes_ = 0;
+  }
+  recipes_[request.count()].push_back(recipe);
+  ++num_recipes_;
 }
 
-const Recipe* RangeTable::FindRecipe(Bytes request) {
+const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment) {
   const auto found = recipes_.find(request.count());
   if (found == recipes_.end()) return nullptr;
   for (Recipe& recipe : found->second) {
+    if (recipe.moment > moment) return nullptr;
     if (Applies(recipe, request)) return &recipe;
   }
   return nullptr;

@@ -34,11 +34,12 @@ struct StitchedRange {
   int64_t last_use = 0;         // the allocator's request count
 };
 
-// "A request of this size fits at `offset` of `range`." `watched` is the piece that was busy when last asked: it is
+// "A request of this size was served there." `watched` is the piece that was busy when last asked: it is
 // asked first, so that a recipe which does not apply costs one look.
 struct Recipe {
   RangeId range;
   Bytes offset;
+  int64_t moment;  // of its first use
   int watched = 0;
 };
 
@@ -70,9 +71,9 @@ class RangeTable {
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
 
-  void AddRecipe(Bytes request, RangeId range, Bytes offset);
-  // The first recipe for `request` whose bytes are all free; null if there is none.
-  const Recipe* FindRecipe(Bytes request);
+  void AddRecipe(Bytes request, const Recipe& recipe);
+  // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
+  const Recipe* FindRecipe(Bytes request, int64_t moment);
 
   // Calls `visit(extent)` for every longest run of free bytes in every range.
   template <typename Visit>
@@ -112,6 +113,7 @@ class RangeTable {
   std::vector<StitchedRange> ranges_;
   std::vector<RangeId> unused_;
   std::unordered_map<int64_t, std::vector<Recipe>> recipes_;
+  int64_t num_recipes_ = 0;
   Bytes mapped_bytes_;
   int64_t mappings_ = 0;
 };

@@ -155,9 +155,7 @@ std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
 
 Stitcher::Offer Stitcher::Survey() const {
   Offer offer;
-  memory_->space.bins().ForEachFromLargest(Bytes(0), [&](const FreeBins::Entry& entry) {
-    SurveyChunk(memory_->chunks[entry.chunk], &offer);
-  });
+  memory_->space.ForEachFree([&](const Chunk& chunk) { SurveyChunk(chunk, &offer); });
   return offer;
 }
 
