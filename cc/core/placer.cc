@@ -6,7 +6,7 @@ namespace gmlake {
 namespace {
 
 constexpr int64_t kNearLimit = 8;     // near the limit: less than this fraction of it is not held yet
-constexpr int64_t kSpareDivisor = 4;  // seams may cost this fraction of the bytes that were never in use
+constexpr int64_t kSpareDivisor = 16;  // seams may cost this fraction of the bytes that were never in use
 constexpr Bytes kLeastThrifty = MiB(16);  // smaller requests are not worth a mapping
 
 Status OutOfMemory(Bytes size) {
@@ -84,11 +84,23 @@ Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
 }
 
 bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* placement) {
+  const bool may_take_tail = outlook.tail && !outlook.wasteful;
   const int64_t tail_use =
-      outlook.tail ? marks_.Find(request.size, memory_->chunks[outlook.free].address) : TailMarks::kNever;
+      may_take_tail ? marks_.Find(request.size, memory_->chunks[outlook.free].address) : TailMarks::kNever;
   const Recipe* recipe = memory_->ranges.FindRecipe(request.size, tail_use);
-  if (recipe == nullptr) return false;
-  *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
+  if (recipe != nullptr) {
+    *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
+    return true;
+  }
+  return !may_take_tail && ReusePart(request, outlook, placement);
+}
+
+bool Placer::ReusePart(const Request& request, const Outlook& outlook, Placement* placement) {
+  const Bytes seam = outlook.thrifty ? memory_->blocks.granularity() : request.limit;
+  const RangeTable::Spot spot = memory_->ranges.FindSpot(request.size, seam);
+  if (spot.range == kNone) return false;
+  memory_->ranges.AddRecipe(request.size, {spot.range, spot.offset, request.number});
+  *placement = LeaseFrom(spot.range, spot.offset, request, Way::kReuse);
   return true;
 }
 
@@ -106,11 +118,11 @@ StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlo
     if (!IsOutOfMemory(grown)) return grown;
   }
   if (request.may_stitch) {
-    StatusOr<Placement> stitched = Stitch(request, outlook);
+    StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
     if (!IsOutOfMemory(stitched)) return stitched;
   }
   if (outlook.wasteful) return OutOfMemory(request.size);  // the wasteful split is still there
-  return Grow(request, request.limit - memory_->reserved());
+  return Grow(request, Headroom(request));
 }
 
 StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
@@ -123,12 +135,22 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
   return Remember(request, Split(free, Bytes(0), request.size, Way::kGrow));
 }
 
-StatusOr<Placement> Placer::Stitch(const Request& request, const Outlook& outlook) {
+// A stitch that creates as much as plain growth would has no advantage over it.
+StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
   StitchPlan plan = planner_.Plan(request.size);
   if (outlook.thrifty) plan = Recut(request, plan);
-  const bool hollow = plan.kept.empty() && plan.more.pieces.empty();  // growth does that better
-  const Bytes most = outlook.wasteful ? Bytes(0) : request.limit - memory_->reserved();
-  if (hollow || AlignUp(plan.more.missing, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
+  const Bytes missing = AlignUp(plan.more.missing, memory_->blocks.granularity());
+  if (!outlook.wasteful) {
+    StatusOr<Placement> grown = Grow(request, std::min(missing, Headroom(request)));
+    if (!IsOutOfMemory(grown)) return grown;
+  }
+  const bool hollow = plan.kept.empty() && plan.more.pieces.empty();
+  const Bytes most = outlook.wasteful ? Bytes(0) : Headroom(request);
+  if (hollow || missing > most) return OutOfMemory(request.size);
+  return Stitch(request, plan);
+}
+
+StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {
   StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request));
   if (!range.ok()) return range.status();
   memory_->ranges.AddRecipe(request.size, {*range, plan.offset, request.number});
@@ -157,6 +179,8 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
   memory_->chunks[chunk].range = id;
   return {chunk, address, way};
 }
+
+Bytes Placer::Headroom(const Request& request) const { return request.limit - memory_->reserved(); }
 
 GrowthInput Placer::InputOf(const Request& request) const {
   return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak, request.size};

@@ -75,6 +75,7 @@ class Placer {
     bool wasteful = false;  // ... and this split would add to it
   };
 
+  bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
   Fit FitIn(const Chunk& chunk, Bytes size) const;
   Placement Remember(const Request& request, const Placement& placement);
@@ -86,9 +87,11 @@ class Placer {
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
-  StatusOr<Placement> Stitch(const Request& request, const Outlook& outlook);
+  StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);
+  StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);
   StitchPlan Recut(const Request& request, const StitchPlan& plan);
   Placement LeaseFrom(RangeId range, Bytes offset, const Request& request, Way way);
+  Bytes Headroom(const Request& request) const;
   GrowthInput InputOf(const Request& request) const;
 
   Driver* driver_;

@@ -1,6 +1,7 @@
 #include "cc/core/range_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace gmlake {
@@ -119,29 +120,56 @@ std::vector<Extent> RangeTable::ExtentsOf(RangeId id) const {
   return extents;
 }
 
-bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
-  const std::vector<BlockId>& blocks = ranges_[recipe.range].blocks;
-  const Block& watched = (*blocks_)[blocks[recipe.watched]];
-  const int last = static_cast<int>(blocks.size()) - 1;
-  if (recipe.watched != 0 && recipe.watched != last &&
-      !IsFree({blocks[recipe.watched], Bytes(0), watched.size})) {
-    return false;
-  }
+RangeTable::Spot RangeTable::FindSpot(Bytes request, Bytes largest_seam) const {
+  Spot best;
+  Bytes smallest(std::numeric_limits<int64_t>::max());
+  ForEachExtent([&](const Extent& extent) {
+    if (extent.size < request || extent.size >= smallest) return;
+    for (Bytes offset : {extent.offset, extent.end() - request}) {
+      if (!IsNeat({extent.range, offset}, request, extent, largest_seam)) continue;
+      best = {extent.range, offset};
+      smallest = extent.size;
+      return;
+    }
+  });
+  return best;
+}
+
+bool RangeTable::IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const {
+  const Bytes cut = spot.offset == extent.offset ? spot.offset + request : spot.offset;
+  return extent.size == request || SeamIn(spot.range, cut) <= largest_seam;
+}
+
+Bytes RangeTable::SeamIn(RangeId id, Bytes offset) const {
   Bytes start(0);
+  for (BlockId block : ranges_[id].blocks) {
+    const Bytes size = (*blocks_)[block].size;
+    if (offset == start) return Bytes(0);
+    if (offset < start + size) return size;
+    start += size;
+  }
+  return Bytes(0);
+}
+
+bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
+  if (!IsFree(recipe.watched)) return false;
   const Bytes end = recipe.offset + request;
-  for (int i = 0; i <= last && start < end; ++i) {
-    const Bytes stop = start + (*blocks_)[blocks[i]].size;
-    const Piece piece{blocks[i], std::max(recipe.offset, start) - start, std::min(end, stop) - start};
+  Bytes start(0);
+  for (BlockId id : ranges_[recipe.range].blocks) {
+    const Bytes stop = start + (*blocks_)[id].size;
+    const Piece piece{id, std::max(recipe.offset, start) - start, std::min(end, stop) - start};
     if (piece.from < piece.to && !IsFree(piece)) {
-      recipe.watched = i;
+      recipe.watched = piece;
       return false;
     }
+    if (stop >= end) return true;
     start = stop;
   }
   return true;
 }
 
 bool RangeTable::IsFree(const Piece& piece) const {
+  if (piece.block == kNone) return true;
   const Block& block = (*blocks_)[piece.block];
   const Chunk& chunk = (*chunks_)[ChunkAt(block, piece.from)];
   return chunk.state == ChunkState::kFree && block.home + piece.to <= chunk.end();

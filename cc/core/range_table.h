@@ -40,7 +40,7 @@ struct Recipe {
   RangeId range;
   Bytes offset;
   int64_t moment;  // of its first use
-  int watched = 0;
+  Piece watched{kNone, Bytes(0), Bytes(0)};
 };
 
 // Free bytes that follow each other in a range.
@@ -83,6 +83,14 @@ class RangeTable {
     });
   }
 
+  // The smallest extent with room for `request`, at its front or back, such that the lease would end at a block's edge
+  // or inside a block of at most `largest_seam`. Null `range` (kNone) if there is none.
+  struct Spot {
+    RangeId range = kNone;
+    Bytes offset;
+  };
+  Spot FindSpot(Bytes request, Bytes largest_seam) const;
+
   // The pieces under [offset, offset + size) of a range.
   std::vector<Piece> PiecesOf(RangeId id, Bytes offset, Bytes size) const;
 
@@ -100,6 +108,9 @@ class RangeTable {
   }
 
  private:
+  bool IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const;
+  // The size of the block around `offset`; zero at a block's edge.
+  Bytes SeamIn(RangeId id, Bytes offset) const;
   std::vector<Extent> ExtentsOf(RangeId id) const;
   bool Applies(Recipe& recipe, Bytes request) const;
   bool IsFree(const Piece& piece) const;

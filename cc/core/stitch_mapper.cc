@@ -5,7 +5,7 @@
 namespace gmlake {
 namespace {
 
-constexpr int64_t kRoomPerSize = 4;  // addresses reserved per byte mapped, so that a range can be extended
+constexpr int64_t kRoomPerSize = 8;  // addresses reserved per byte mapped, so that a range can be extended
 
 }  // namespace
 

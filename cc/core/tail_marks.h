@@ -34,7 +34,7 @@ class TailMarks {
   }
 
  private:
-  static constexpr int64_t kSlots = 1 << 14;
+  static constexpr int64_t kSlots = 1 << 17;
   struct Slot {
     uint64_t key = 0;
     int64_t moment = kNever;
