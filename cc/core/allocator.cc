@@ -89,7 +89,7 @@ AllocatorStats Allocator::Stats() const {
   stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
   stats.largest_free_block = memory_.space.LargestFree();
   stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available()) +
-                           (books_.bytes_limit - memory_.reserved());
+                           AlignDown(books_.bytes_limit - memory_.reserved(), memory_.blocks.granularity());
   stats.num_blocks = memory_.blocks.count();
   stats.num_stitched_ranges = memory_.ranges.count();
   stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());

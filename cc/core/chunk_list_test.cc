@@ -32,9 +32,11 @@ TEST_F(ChunkListTest, HolesOpenAndClose) {
   const ChunkId hole = list_.AddRegion(kBase, MiB(10), ChunkState::kHole);
   EXPECT_EQ(list_.BestFit(MiB(2)), kNone);
   const ChunkId free = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
-  EXPECT_EQ(list_.BestFit(MiB(2)), free);
+  EXPECT_EQ(list_.BestFit(MiB(2)), kNone);
+  EXPECT_EQ(list_.TailFit(MiB(2)), free);
   list_.Close(free, MiB(2), MiB(2));
   EXPECT_EQ(list_.free_bytes(), MiB(2));
+  EXPECT_NE(list_.TailFit(MiB(2)), kNone);
   ASSERT_EQ(list_.holes().size(), 1u);
   EXPECT_EQ(chunks_[list_.holes()[0]].size, MiB(8));
 }

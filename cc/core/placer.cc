@@ -144,10 +144,21 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& 
     StatusOr<Placement> grown = Grow(request, std::min(missing, Headroom(request)));
     if (!IsOutOfMemory(grown)) return grown;
   }
-  const bool hollow = plan.kept.empty() && plan.more.pieces.empty();
-  const Bytes most = outlook.wasteful ? Bytes(0) : Headroom(request);
-  if (hollow || missing > most) return OutOfMemory(request.size);
-  return Stitch(request, plan);
+  if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
+  const Address home = plan.kept.empty() && missing == Bytes(0) ? HomeOf(plan.more) : Address();
+  if (home.is_null()) return Stitch(request, plan);
+  return Placement{memory_->TakeInterval(home, home + request.size), home, Way::kSplit};
+}
+
+// Where the pieces lie, if they follow each other at home and need not be mapped at all; else null.
+Address Placer::HomeOf(const Selection& selection) const {
+  std::vector<Piece> pieces = selection.pieces;
+  if (selection.tail.block != kNone) pieces.push_back(selection.tail);
+  const auto home = [this](const Piece& piece) { return memory_->blocks[piece.block].home + piece.from; };
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    if (home(pieces[i - 1]) + pieces[i - 1].size() != home(pieces[i])) return Address();
+  }
+  return pieces.empty() ? Address() : home(pieces.front());
 }
 
 StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {

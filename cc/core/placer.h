@@ -88,6 +88,7 @@ class Placer {
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);
+  Address HomeOf(const Selection& selection) const;
   StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);
   StitchPlan Recut(const Request& request, const StitchPlan& plan);
   Placement LeaseFrom(RangeId range, Bytes offset, const Request& request, Way way);

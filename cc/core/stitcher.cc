@@ -9,7 +9,15 @@ namespace {
 // both edges of its block.
 constexpr int64_t kLeftoverDivisor = 4;
 
-bool FewerLeft(const Piece& a, const Piece& b) { return a.size() < b.size(); }
+// The last of `ends` (sorted by size) that is not of block `other`, or null.
+const Piece* LongestBut(const std::vector<Piece>& ends, BlockId other) {
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    if (end->block != other) return &*end;
+  }
+  return nullptr;
+}
+
+Bytes SizeOf(const Piece* piece) { return piece == nullptr ? Bytes(0) : piece->size(); }
 
 // The smallest piece of at least `size`, or the end.
 std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes size) {
@@ -88,19 +96,29 @@ class StitchChoice {
     return true;
   }
 
-  // No single piece is enough: the largest suffix goes first, and the best prefix for the rest goes last.
+  // No single piece is enough: a suffix goes first, and the best prefix for the rest goes last.
   void TakeBothEnds() {
-    if (!offer_.suffixes.empty()) {
-      head_ = offer_.suffixes.back();
-      need_ -= head_.size();
-    }
+    TakeHead();
     if (FinishWithPrefix(/*tight=*/false)) return;
-    for (auto tail = offer_.prefixes.rbegin(); tail != offer_.prefixes.rend(); ++tail) {
-      if (tail->block == head_.block) continue;
+    if (const Piece* tail = LongestBut(offer_.prefixes, head_.block)) {
       tail_ = *tail;
       need_ -= tail_.size();
-      return;
     }
+  }
+
+  // The longest suffix, or the second longest where the longest is of the block with the one long prefix.
+  void TakeHead() {
+    if (offer_.suffixes.empty()) return;
+    const Piece* head = LongestBut(offer_.suffixes, kNone);
+    const Piece* prefix = LongestBut(offer_.prefixes, kNone);
+    if (prefix != nullptr && prefix->block == head->block) {
+      const Piece* suffix = LongestBut(offer_.suffixes, head->block);
+      const Piece* other = LongestBut(offer_.prefixes, head->block);
+      if (suffix != nullptr && SizeOf(suffix) + SizeOf(prefix) > SizeOf(head) + SizeOf(other)) head = suffix;
+      if (suffix == nullptr && SizeOf(prefix) > SizeOf(head) + SizeOf(other)) return;
+    }
+    head_ = *head;
+    need_ -= head_.size();
   }
 
   Selection Assemble() {
@@ -133,14 +151,20 @@ Selection Stitcher::Choose(Bytes request, const std::vector<BlockId>& taken, boo
 }
 
 Bytes Stitcher::Available() const {
-  const Offer offer = Survey();
+  Offer offer = Survey();
+  Sort(&offer);
   Bytes total(0);
   for (const Piece& block : offer.whole) total += block.size();
-  const auto longest = [](const std::vector<Piece>& ends) {
-    const auto end = std::max_element(ends.begin(), ends.end(), FewerLeft);
-    return end == ends.end() ? Bytes(0) : end->size();
-  };
-  return total + longest(offer.suffixes) + longest(offer.prefixes);
+  return total + BestEnds(offer);
+}
+
+// The longest suffix and the longest prefix, of different blocks, because no block is twice in a range.
+Bytes Stitcher::BestEnds(const Offer& offer) {
+  const Piece* suffix = LongestBut(offer.suffixes, kNone);
+  const Piece* prefix = LongestBut(offer.prefixes, kNone);
+  if (suffix == nullptr || prefix == nullptr) return SizeOf(suffix) + SizeOf(prefix);
+  return std::max(suffix->size() + SizeOf(LongestBut(offer.prefixes, suffix->block)),
+                  prefix->size() + SizeOf(LongestBut(offer.suffixes, prefix->block)));
 }
 
 std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {

@@ -48,6 +48,7 @@ class Stitcher {
   Offer Survey() const;
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
   void Sort(Offer* offer) const;
+  static Bytes BestEnds(const Offer& offer);
 
   const Memory* memory_;
 };
