@@ -15,12 +15,13 @@
 namespace gmlake {
 
 // Model: a map from (size, address) to a moment, by hash alone: two pairs with the same hash share a mark, which costs
-// nothing but a different address. Full, it forgets everything. Thread rule: the allocator's lock. Cost: one cache line.
+// nothing but a different address. Invariant: at most half full. When it may not grow any more, it forgets everything.
+// Thread rule: the allocator's lock. Cost: one cache line.
 class TailMarks {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  TailMarks() : slots_(kSlots) {}
+  TailMarks() : slots_(kFewestSlots) {}
 
   // When the pair was first marked, or kNever.
   int64_t Find(Bytes size, Address address) const { return slots_[Locate(Key(size, address))].moment; }
@@ -30,11 +31,12 @@ class TailMarks {
     Slot& slot = slots_[Locate(key)];
     if (slot.moment != kNever) return;
     slot = {key, moment};
-    if (++count_ > kSlots / 2) Forget();
+    if (2 * ++count_ > slots_.size()) Double();
   }
 
  private:
-  static constexpr int64_t kSlots = 1 << 17;
+  static constexpr size_t kFewestSlots = 1 << 8;
+  static constexpr size_t kMostSlots = 1 << 17;
   struct Slot {
     uint64_t key = 0;
     int64_t moment = kNever;
@@ -46,18 +48,25 @@ class TailMarks {
   }
 
   size_t Locate(uint64_t key) const {
-    size_t slot = static_cast<size_t>(key >> 40) % kSlots;
-    while (slots_[slot].moment != kNever && slots_[slot].key != key) slot = (slot + 1) % kSlots;
+    const size_t mask = slots_.size() - 1;
+    size_t slot = static_cast<size_t>(key >> 40) & mask;
+    while (slots_[slot].moment != kNever && slots_[slot].key != key) slot = (slot + 1) & mask;
     return slot;
   }
 
-  void Forget() {
-    slots_.assign(kSlots, Slot());
-    count_ = 0;
+  void Double() {
+    std::vector<Slot> old;
+    old.swap(slots_);
+    const bool full = old.size() == kMostSlots;
+    slots_.resize(full ? kFewestSlots : 2 * old.size());
+    if (full) count_ = 0;
+    for (const Slot& slot : old) {
+      if (!full && slot.moment != kNever) slots_[Locate(slot.key)] = slot;
+    }
   }
 
   std::vector<Slot> slots_;
-  int64_t count_ = 0;
+  size_t count_ = 0;
 };
 
 }  // namespace gmlake
