@@ -9,6 +9,7 @@ from test_stats import RAW
 
 from gmlake_jax import stats
 from gmlake_jax.config import Options, variable_of
+from gmlake_jax.summary import format_summary
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = (ROOT / "docs" / "options.md").read_text()
@@ -69,3 +70,13 @@ def test_links_lead_somewhere(document):
 def test_named_make_targets_exist(document):
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)", (ROOT / document).read_text())) - {"sure"} <= targets
+
+
+def test_the_summary_in_the_readme_is_laid_out_as_the_real_one():
+    shown = (ROOT / "README.md").read_text().split("<!-- memory_summary -->\n```\n")[1].split("```")[0]
+    real = format_summary(stats.derive(RAW), "title")
+
+    def labels(text):
+        return [line[:34].strip() for line in text.splitlines()[1:-2]]
+
+    assert labels(shown) == labels(real)

@@ -1,6 +1,7 @@
 """How the wheel is made: the tag tells what its binaries need, and without Bazel there is a way out."""
 
 import importlib.util
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -55,9 +56,7 @@ def test_pips_build_isolation_does_not_reach_bazel(setup, monkeypatch):
 
 def test_without_bazel_the_build_says_how_to_get_it(tmp_path):
     for tool in ("bash", "env", "dirname", "cat"):
-        (tmp_path / tool).symlink_to(
-            subprocess.check_output(["/bin/sh", "-c", f"command -v {tool}"], text=True).strip()
-        )
+        (tmp_path / tool).symlink_to(shutil.which(tool))
     command = [str(ROOT / "bazel" / "run"), "build", "//cc/..."]
     result = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert result.returncode == 127
