@@ -4,8 +4,11 @@
 _LINK = [
     "-Wl,-Bsymbolic",
     "-Wl,--exclude-libs,ALL",
-    "-static-libstdc++",
-    "-static-libgcc",
+    # Bazel's toolchain adds -lstdc++ itself, after these; by then the archive has satisfied everything.
+    "-Wl,--as-needed",
+    "-l:libstdc++.a",
+    # libstdc++.a holds std::random_device, which nobody here calls and which would tie the library to glibc 2.36.
+    "-Wl,--defsym=arc4random=0",
     "-ldl",
     "-lpthread",
 ]
