@@ -1,8 +1,8 @@
 """Runs one workload under several allocators in turn and records what each run printed.
 
-The workload is any command whose last line of standard output is a JSON object. Runs alternate, so that a machine
-whose speed drifts slows all allocators alike; every line written carries the machine, the versions and the command.
-A run that fails is a result too: it is recorded with its exit code and the end of its standard error.
+The workload is any command whose last line of standard output is a JSON object. Runs alternate (A B, B A, A B), so
+that a machine whose speed drifts slows all allocators alike; every line written carries the machine, the versions and
+the command. A run that fails is a result too: it is recorded with its exit code and the end of its standard error.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def gpu() -> dict[str, str]:
 def run_once(command: list[str], allocator: str, timeout: float) -> dict[str, Any]:
     """One run; the workload's JSON object, or the failure."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GMLAKE", "XLA_PYTHON_CLIENT"))}
-    environment.update({k: v for k, v in os.environ.items() if k.startswith("GMLAKE_")} if allocator == "gmlake" else {})
+    if allocator == "gmlake":
+        environment.update({k: v for k, v in os.environ.items() if k.startswith("GMLAKE_")})
     environment.update(ENVIRONMENTS[allocator])
     start = time.perf_counter()
     try:
@@ -86,6 +87,11 @@ def summarise(results: list[dict[str, Any]], key: str, baseline: str) -> list[st
     return lines
 
 
+def order(allocators: list[str], round_number: int) -> list[str]:
+    """A B, then B A, then A B: a machine that warms up favours nobody."""
+    return allocators if round_number % 2 == 0 else allocators[::-1]
+
+
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     """The command line; everything after `--` is the workload."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -105,7 +111,7 @@ def main(arguments: list[str]) -> int:
     machine = {**gpu(), "versions": versions(), "date": time.strftime("%Y-%m-%d"), "command": " ".join(options.command)}
     results = []
     for round_number in range(options.rounds):
-        for allocator in options.allocators.split(","):
+        for allocator in order(options.allocators.split(","), round_number):
             result = {"allocator": allocator, "round": round_number}
             result |= run_once(options.command, allocator, options.timeout)
             results.append(result)

@@ -1,7 +1,7 @@
 """A program near the limit: residents of eight sizes replaced at random, then one slab of half the budget, each round.
 
 The device is filled from outside (plain driver allocations) until `--budget` GiB are left, so that every allocator
-lives in the same space. Each result is awaited, so that a failure shows where it happens. Residents are checked by
+lives in the same space. Each slab is awaited, so that a failure shows where it happens; residents are checked by
 value. Prints failures and milliseconds a round.
 """
 
@@ -23,7 +23,7 @@ from jax.errors import JaxRuntimeError
 GIB = 1 << 30
 RESIDENT_MIB = (34, 66, 98, 130, 194, 258, 322, 450)
 SLAB_SHARE = (0.511, 0.533, 0.551)  # of the budget
-RESIDENT_SHARE = 0.409              # of the budget
+RESIDENT_SHARE = 0.409  # of the budget
 
 
 def free_device_memory() -> tuple[int, int]:
@@ -66,7 +66,7 @@ class Residents:
             self.bytes -= old * 4
         value = float(self.random.randrange(1000))
         try:
-            self.live.append((self.make(count, value).block_until_ready(), value, count))
+            self.live.append((self.make(count, value), value, count))
             self.bytes += count * 4
         except JaxRuntimeError:
             self.failures += 1
@@ -107,9 +107,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             break
     residents.check()
     times.sort()
-    return {"rounds": len(times), "slab_failures": failures, "resident_failures": residents.failures,
-            "wrong_values": residents.wrong, "ms_p50": round(statistics.median(times), 2),
-            "ms_p99": round(times[int(len(times) * 0.99)], 2), "total_s": round(sum(times) / 1e3, 2)}
+    return {
+        "rounds": len(times),
+        "slab_failures": failures,
+        "resident_failures": residents.failures,
+        "wrong_values": residents.wrong,
+        "ms_p50": round(statistics.median(times), 2),
+        "ms_p99": round(times[int(len(times) * 0.99)], 2),
+        "total_s": round(sum(times) / 1e3, 2),
+    }
 
 
 def main() -> None:

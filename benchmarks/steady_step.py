@@ -57,8 +57,9 @@ def main() -> None:
     for _ in range(options.steps):
         parameters, value = step(parameters, x)
         history.append(float(value))
-    print(json.dumps({"active": gmlake_jax.is_active(), "calls_in_warmup": before,
-                      "calls_after_warmup": driver_calls() - before, "loss_first": history[0], "loss_last": history[-1]}))
+    result = {"active": gmlake_jax.is_active(), "calls_in_warmup": before}
+    result |= {"calls_after_warmup": driver_calls() - before, "loss_first": history[0], "loss_last": history[-1]}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
