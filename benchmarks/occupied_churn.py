@@ -118,6 +118,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def allocator_figures() -> dict[str, Any]:
+    """What our allocator asked of the driver, where it is active: whether a slow round is the driver's time or not."""
+    if not os.environ.get("GMLAKE"):
+        return {}
+    import gmlake_jax
+
+    stats = gmlake_jax.memory_stats()
+    return {name: stats[name] for name in ("driver_calls", "ways", "peak_bytes_reserved", "bytes_limit")}
+
+
 def main() -> None:
     """Parses, runs, prints one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -125,7 +135,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=250)
     parser.add_argument("--seconds", type=float, default=90, help="stop early after this")
     parser.add_argument("--seed", type=int, default=3)
-    print(json.dumps(run(parser.parse_args())))
+    print(json.dumps(run(parser.parse_args()) | allocator_figures()))
 
 
 if __name__ == "__main__":
