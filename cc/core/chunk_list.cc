@@ -201,15 +201,24 @@ Bytes ChunkList::LargestFree() const {
 
 std::string ChunkList::CheckRegion(ChunkId first) const {
   for (ChunkId id = first; id != kNone; id = at(id).next) {
-    const Chunk& chunk = at(id);
-    if (chunk.size <= Bytes(0)) return "a chunk without bytes";
-    const bool free = chunk.state == ChunkState::kFree && !chunk.tail;
-    if (free != bins_.Contains(chunk.size, chunk.address)) return "bins do not match the free chunks";
-    if (chunk.next == kNone) continue;
-    const Chunk& next = at(chunk.next);
-    if (next.previous != id || next.address != chunk.end()) return "chunks do not tile their region";
-    if (next.state == chunk.state && chunk.state != ChunkState::kUsed) return "neighbours not coalesced";
+    std::string fault = CheckChunk(at(id));
+    if (fault.empty() && at(id).next != kNone) fault = CheckNeighbours(id, at(at(id).next));
+    if (!fault.empty()) return fault;
   }
+  return "";
+}
+
+std::string ChunkList::CheckChunk(const Chunk& chunk) const {
+  if (chunk.size <= Bytes(0)) return "a chunk without bytes";
+  const bool free = chunk.state == ChunkState::kFree && !chunk.tail;
+  if (free != bins_.Contains(chunk.size, chunk.address)) return "bins do not match the free chunks";
+  return "";
+}
+
+std::string ChunkList::CheckNeighbours(ChunkId id, const Chunk& next) const {
+  const Chunk& chunk = at(id);
+  if (next.previous != id || next.address != chunk.end()) return "chunks do not tile their region";
+  if (next.state == chunk.state && chunk.state != ChunkState::kUsed) return "neighbours not coalesced";
   return "";
 }
 

@@ -64,6 +64,8 @@ class ChunkList {
   std::string CheckRegion(ChunkId first) const;
 
  private:
+  std::string CheckChunk(const Chunk& chunk) const;
+  std::string CheckNeighbours(ChunkId id, const Chunk& next) const;
   Chunk& at(ChunkId id) { return (*chunks_)[id]; }
   const Chunk& at(ChunkId id) const { return (*chunks_)[id]; }
 

@@ -21,11 +21,10 @@ bool IsOutOfMemory(const StatusOr<Placement>& placement) {
 
 StatusOr<Placement> Placer::Place(const Request& request) {
   const Outlook outlook = Look(request);
-  const bool may_split = outlook.free != kNone && !outlook.wasteful;
-  if (may_split && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
+  if (outlook.may_split() && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
   Placement placement;
   if (request.may_stitch && Reuse(request, outlook, &placement)) return placement;
-  if (may_split) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
+  if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
   StatusOr<Placement> mapped = MapMore(request, outlook);
   if (mapped.ok() || !outlook.wasteful) return mapped;
   return Split(Room(request.size), Bytes(0), request.size, Way::kSplit);
@@ -145,9 +144,14 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& 
     if (!IsOutOfMemory(grown)) return grown;
   }
   if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
-  const Address home = plan.kept.empty() && missing == Bytes(0) ? HomeOf(plan.more) : Address();
+  const Address home = HomeOf(plan, missing);
   if (home.is_null()) return Stitch(request, plan);
   return Placement{memory_->TakeInterval(home, home + request.size), home, Way::kSplit};
+}
+
+// Where a plan that needs nothing but free pieces can be served without mapping them; else null.
+Address Placer::HomeOf(const StitchPlan& plan, Bytes missing) const {
+  return plan.kept.empty() && missing == Bytes(0) ? HomeOf(plan.more) : Address();
 }
 
 // Where the pieces lie, if they follow each other at home and need not be mapped at all; else null.

@@ -73,6 +73,8 @@ class Placer {
     Fit fit;                // where in it
     bool thrifty = false;   // too much is lost to seams already
     bool wasteful = false;  // ... and this split would add to it
+
+    bool may_split() const { return free != kNone && !wasteful; }
   };
 
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
@@ -88,6 +90,7 @@ class Placer {
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);
+  Address HomeOf(const StitchPlan& plan, Bytes missing) const;
   Address HomeOf(const Selection& selection) const;
   StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);
   StitchPlan Recut(const Request& request, const StitchPlan& plan);

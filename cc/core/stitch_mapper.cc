@@ -23,8 +23,6 @@ StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& i
   if (!site.ok()) return site.status();
   status = MapAll(site->at, mappings, &transaction);
   if (!status.ok()) return status;
-  if (size > Bytes(0)) status = transaction.SetAccess(site->at, size);
-  if (!status.ok()) return status;
   transaction.Commit();
   return Register(plan, *site, *fill, created);
 }
@@ -60,13 +58,15 @@ StatusOr<StitchMapper::Site> StitchMapper::SiteOf(const StitchPlan& plan, Bytes 
   return Status(StatusCode::kInvalidArgument, "a stitch of nothing");
 }
 
+// One after the other from `at` on, and opened by one call.
 Status StitchMapper::MapAll(Address at, const std::vector<Mapping>& mappings, Transaction* transaction) {
+  Address end = at;
   for (const Mapping& mapping : mappings) {
-    Status status = transaction->Map(at, mapping.size, mapping.handle);
+    Status status = transaction->Map(end, mapping.size, mapping.handle);
     if (!status.ok()) return status;
-    at = at + mapping.size;
+    end = end + mapping.size;
   }
-  return OkStatus();
+  return end == at ? OkStatus() : transaction->SetAccess(at, end - at);
 }
 
 RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, const Fill& fill,
