@@ -27,7 +27,8 @@ StatusOr<Placement> Placer::Place(const Request& request) {
   if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
   StatusOr<Placement> mapped = MapMore(request, outlook);
   if (mapped.ok() || !outlook.wasteful) return mapped;
-  return Split(Room(request.size), Bytes(0), request.size, Way::kSplit);
+  const ChunkId wasteful = Room(request.size);  // gone, if a recut failed half-way
+  return wasteful == kNone ? mapped : Split(wasteful, Bytes(0), request.size, Way::kSplit);
 }
 
 // Anywhere but at the tail, if possible.
