@@ -12,7 +12,6 @@ namespace gmlake {
 namespace {
 
 using LookUpFunction = void* (*)(void*, const char*);
-using LookUpNextFunction = void* (*)(const char*);
 using AllocateFunction = int (*)(unsigned long long*, size_t, void*, void*);
 using FreeFunction = int (*)(unsigned long long, void*);
 
@@ -83,9 +82,9 @@ TEST_F(DriverHookTest, AFunctionThatTheDriverLacksStaysMissing) {
 }
 
 TEST_F(DriverHookTest, LookUpsThatDependOnWhoAsksStillSeeThePlugin) {
-  const auto next = reinterpret_cast<LookUpNextFunction>(dlsym(library_, "LookUpNext"));
-  EXPECT_EQ(next("LookUpNext"), nullptr) << "our library, not the plugin, was taken for the one that asks";
-  EXPECT_NE(next("malloc"), nullptr);
+  const auto look_up = reinterpret_cast<LookUpFunction>(dlsym(library_, "LookUpIn"));
+  ASSERT_EQ(dlsym(RTLD_DEFAULT, "LookUpIn"), nullptr) << "the library must be visible to itself alone";
+  EXPECT_NE(look_up(RTLD_DEFAULT, "LookUpIn"), nullptr) << "we were taken for the one that asks";
 }
 
 TEST_F(DriverHookTest, UntilADeviceIsServedEverythingIsTheDrivers) {
@@ -211,6 +210,8 @@ TEST_F(DriverHookTest, PreallocationTakesTheLimitAtOnce) {
   ASSERT_TRUE(eager.Serve({0}).ok());
   EXPECT_EQ(eager.Find(0)->core().Stats().bytes_reserved, MiB(64));
   EXPECT_EQ(eager.Find(0)->core().Stats().bytes_in_use, Bytes(0));
+  ASSERT_TRUE(eager.Find(0)->core().Allocate(MiB(4), StreamHandle{this}).ok());
+  EXPECT_EQ(eager.Find(0)->core().Stats().num_stream_waits, 0) << "requests wait for the stream of the preallocation";
   eager.StopHousekeeping();
 }
 

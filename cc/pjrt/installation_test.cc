@@ -92,11 +92,16 @@ class InstallationTest : public ScriptedCudaTest {
     return table_->PJRT_Client_BufferFromHostBuffer(&args);
   }
 
-  std::string TextOf(PJRT_Error* error) {
+  PJRT_Error_Message_Args MessageOf(PJRT_Error* error) {
     PJRT_Error_Message_Args args = {};
     args.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
     args.error = error;
     table_->PJRT_Error_Message(&args);
+    return args;
+  }
+
+  std::string TextOf(PJRT_Error* error) {
+    const PJRT_Error_Message_Args args = MessageOf(error);
     return std::string(args.message, args.message_size);
   }
 
@@ -240,6 +245,7 @@ TEST_F(InstallationTest, AnExhaustedDeviceTellsItsStoryInsideThePluginsError) {
     const std::string text = TextOf(error);
     EXPECT_EQ(text.rfind("RESOURCE_EXHAUSTED", 0), 0) << text;
     EXPECT_NE(text.find("\n[gmlake_jax] device 0: asked for 1.0 TiB"), std::string::npos) << text;
+    EXPECT_EQ(MessageOf(error).message, MessageOf(error).message) << "the text must live as long as the error";
     EXPECT_EQ(TextOf(error), text);
     Destroy(error);
     EXPECT_EQ(plugin_->errors, 0);

@@ -8,5 +8,3 @@ EXPORT void* LookUpIn(void* library, const char* name) {
   __asm__ volatile("" : "+r"(found));  // keeps the call from becoming a jump, so that this library is the caller
   return found;
 }
-
-EXPORT void* LookUpNext(const char* name) { return LookUpIn(RTLD_NEXT, name); }
