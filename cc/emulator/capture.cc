@@ -51,7 +51,12 @@ void Forget(const std::shared_ptr<Capture>& capture) {
 }  // namespace
 
 Capture::Capture(CUstream origin, CUgraph graph, CUstreamCaptureMode mode)
-    : graph_(graph), mode_(mode), streams_{origin} {}
+    : owned_graph_(graph == nullptr ? new CUgraph_st : nullptr),
+      graph_(graph == nullptr ? owned_graph_.get() : graph),
+      mode_(mode),
+      streams_{origin} {}
+
+Capture::~Capture() = default;
 
 void Capture::Record(Operation operation) { AddNode(graph_, nullptr, 0, std::move(operation)); }
 
@@ -63,14 +68,16 @@ bool Capture::ForbidsUnsafeCalls(CUstreamCaptureMode own) const {
   return mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL && own == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-void Capture::End() {
+CUgraph Capture::End() {
   for (CUstream stream : streams_) stream->capture = nullptr;
+  if (!is_valid_) return nullptr;
+  owned_graph_.release();
+  return graph_;
 }
 
 CUresult BeginCapture(CUstream stream, CUgraph graph, CUstreamCaptureMode mode) {
   if (IsDefaultStream(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (graph == nullptr) graph = new CUgraph_st;
   stream->capture = std::make_shared<Capture>(stream, graph, mode);
   std::lock_guard<std::mutex> lock(registry().mutex);
   registry().captures.push_back(stream->capture);
@@ -82,9 +89,8 @@ CUresult EndCapture(CUstream stream, CUgraph* graph) {
   if (IsDefaultStream(stream) || stream->capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture->origin() != stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  capture->End();
   Forget(capture);
-  *graph = capture->is_valid() ? capture->graph() : nullptr;
+  *graph = capture->End();
   return capture->is_valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 

@@ -19,7 +19,9 @@ namespace gmlake::emulator {
 // capture are used by one thread at a time, as in CUDA.
 class Capture {
  public:
+  // Into `graph`, or into a new one if that is null.
   Capture(CUstream origin, CUgraph graph, CUstreamCaptureMode mode);
+  ~Capture();
 
   void Record(Operation operation);
   void Join(CUstream stream);
@@ -28,11 +30,11 @@ class Capture {
   void Invalidate() { is_valid_ = false; }
   bool is_valid() const { return is_valid_; }
   CUstream origin() const { return streams_.front(); }
-  CUgraph graph() const { return graph_; }
-  // Every stream leaves the capture.
-  void End();
+  // Every stream leaves the capture. The graph is the caller's from now on; null if the capture was invalidated.
+  CUgraph End();
 
  private:
+  std::unique_ptr<CUgraph_st> owned_graph_;  // null for a graph that was given
   CUgraph graph_;
   CUstreamCaptureMode mode_;
   std::thread::id thread_ = std::this_thread::get_id();

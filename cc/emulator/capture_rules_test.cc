@@ -15,6 +15,13 @@ class CaptureRulesTest : public RuleTest {
     GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
   }
 
+  void TearDown() override {
+    if (graph_ != nullptr) GMLAKE_MUST(GMLAKE_CALL(cuGraphDestroy)(graph_));
+    if (executable_ != nullptr) GMLAKE_MUST(GMLAKE_CALL(cuGraphExecDestroy)(executable_));
+    GMLAKE_MUST(GMLAKE_CALL(cuEventDestroy)(event_));
+    RuleTest::TearDown();
+  }
+
   void Begin(CUstreamCaptureMode mode) { GMLAKE_MUST(GMLAKE_CALL(cuStreamBeginCapture)(stream_, mode)); }
   CUresult End() { return GMLAKE_CALL(cuStreamEndCapture)(stream_, &graph_); }
   size_t CountNodes() {
@@ -28,6 +35,7 @@ class CaptureRulesTest : public RuleTest {
   CUstream stream_ = nullptr, other_ = nullptr;
   CUevent event_ = nullptr;
   CUgraph graph_ = nullptr;
+  CUgraphExec executable_ = nullptr;
 };
 
 TEST_F(CaptureRulesTest, CapturedWorkRunsWhenTheGraphIsLaunched) {
@@ -37,9 +45,8 @@ TEST_F(CaptureRulesTest, CapturedWorkRunsWhenTheGraphIsLaunched) {
   unsigned char first = 99;
   GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoH)(&first, pair_.at, 1));
   EXPECT_EQ(first, 0);
-  CUgraphExec executable = nullptr;
-  GMLAKE_MUST(GMLAKE_CALL(cuGraphInstantiateWithFlags)(&executable, graph_, 0));
-  GMLAKE_MUST(GMLAKE_CALL(cuGraphLaunch)(executable, stream_));
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphInstantiateWithFlags)(&executable_, graph_, 0));
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphLaunch)(executable_, stream_));
   GMLAKE_MUST(GMLAKE_CALL(cuMemcpyDtoH)(&first, pair_.at, 1));
   EXPECT_EQ(first, 7);
 }

@@ -20,13 +20,6 @@ void FillLater(CUdeviceptr at, size_t size, CUstream stream) {
 
 void Synchronize(CUstream stream) { GMLAKE_MUST(GMLAKE_CALL(cuStreamSynchronize)(stream)); }
 
-CUevent RecordOn(CUstream stream) {
-  CUevent event = nullptr;
-  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
-  GMLAKE_MUST(GMLAKE_CALL(cuEventRecord)(event, stream));
-  return event;
-}
-
 CUdeviceptr PoolMemory(CUstream stream, size_t size = 4096) {
   CUdeviceptr at = 0;
   GMLAKE_MUST(GMLAKE_CALL(cuMemAllocAsync)(&at, size, stream));
@@ -61,11 +54,24 @@ class OrderRulesTest : public RuleTest {
  protected:
   void TearDown() override {
     GMLAKE_MUST(GMLAKE_CALL(cuCtxSynchronize)());
+    for (CUevent event : events_) GMLAKE_MUST(GMLAKE_CALL(cuEventDestroy)(event));
     RuleTest::TearDown();
+  }
+
+  CUevent NewEvent() {
+    events_.emplace_back();
+    GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&events_.back(), CU_EVENT_DISABLE_TIMING));
+    return events_.back();
+  }
+  CUevent RecordOn(CUstream stream) {
+    const CUevent event = NewEvent();
+    GMLAKE_MUST(GMLAKE_CALL(cuEventRecord)(event, stream));
+    return event;
   }
 
   CUstream stream_ = NewStream();
   CUstream other_ = NewStream();
+  std::vector<CUevent> events_;
 };
 
 TEST_F(OrderRulesTest, WorkIsQueuedAndRunsLater) {
@@ -112,8 +118,7 @@ TEST_F(OrderRulesTest, UnmappingAnAliasThatNoQueuedWorkTouchesIsFine) {
 // The mistake of a program that never recorded the event it asks: CUDA says "complete".
 TEST_F(OrderRulesTest, AnEventThatWasNeverRecordedProvesNothing) {
   Pair pair;
-  CUevent event = nullptr;
-  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  const CUevent event = NewEvent();
   Gate gate(stream_);
   FillLater(pair.at, kGranule, stream_);
   EXPECT_EQ(GMLAKE_CALL(cuEventQuery)(event), CUDA_SUCCESS);
@@ -229,8 +234,7 @@ TEST_F(OrderRulesTest, WorkOfADestroyedStreamStillRuns) {
 }
 
 TEST_F(OrderRulesTest, ADestroyedStreamTakesNoWork) {
-  CUevent event = nullptr;
-  GMLAKE_MUST(GMLAKE_CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  const CUevent event = NewEvent();
   GMLAKE_MUST(GMLAKE_CALL(cuStreamDestroy)(stream_));
   EXPECT_EQ(GMLAKE_CALL(cuEventRecord)(event, stream_), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(GMLAKE_CALL(cuStreamSynchronize)(stream_), CUDA_ERROR_INVALID_HANDLE);
@@ -252,6 +256,8 @@ TEST_F(OrderRulesTest, AGraphIsWorkThatTouchesWhatItsNodesTouch) {
   gate.Open();
   Synchronize(stream_);
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphExecDestroy)(executable));
+  GMLAKE_MUST(GMLAKE_CALL(cuGraphDestroy)(graph));
 }
 
 }  // namespace

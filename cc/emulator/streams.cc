@@ -23,6 +23,7 @@ struct QueueEntry {
 struct Registry {
   std::mutex mutex;
   std::vector<QueueEntry> queues;
+  std::vector<std::unique_ptr<CUstream_st>> streams;  // all there ever were
   uint64_t next_id = 1;
 };
 
@@ -60,7 +61,8 @@ CUstream CreateStream(int device, unsigned flags, int priority) {
   queue->Start();
   std::lock_guard<std::mutex> lock(registry().mutex);
   ForgetIdleOrphans();
-  auto* stream = new CUstream_st{device, flags, priority, registry().next_id++, queue, nullptr};
+  CUstream stream = new CUstream_st{device, flags, priority, registry().next_id++, queue, nullptr};
+  registry().streams.emplace_back(stream);
   registry().queues.push_back({device, (flags & CU_STREAM_NON_BLOCKING) == 0, false, queue});
   return stream;
 }
