@@ -137,8 +137,10 @@ TEST_F(OrderRulesTest, PoolMemoryFreedInStreamOrderIsFine) {
 
 TEST_F(OrderRulesTest, WorkQueuedAfterTheFreeIsUseAfterFree) {
   const CUdeviceptr at = PoolMemory(stream_);
+  Gate gate(stream_);
   GMLAKE_MUST(GMLAKE_CALL(cuMemFreeAsync)(at, stream_));
   FillLater(at, 4096, stream_);
+  gate.Open();
   Synchronize(stream_);
   EXPECT_GE(Broken("use-after-free"), 1) << Described();
   GMLAKE_CALL(gmlake_emulator_reset_violations)();
