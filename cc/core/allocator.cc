@@ -88,8 +88,9 @@ AllocatorStats Allocator::Stats() const {
   stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
   stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
   stats.largest_free_block = memory_.space.LargestFree();
-  stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available()) +
-                           AlignDown(books_.bytes_limit - memory_.reserved(), memory_.blocks.granularity());
+  // What grows is added to what can be stitched; a free piece inside a block can only be had as it is.
+  const Bytes growth = AlignDown(books_.bytes_limit - memory_.reserved(), memory_.blocks.granularity());
+  stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available() + growth);
   stats.num_blocks = memory_.blocks.count();
   stats.num_stitched_ranges = memory_.ranges.count();
   stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());
