@@ -14,6 +14,7 @@ import os
 import random
 import statistics
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -77,6 +78,51 @@ class Residents:
             self.wrong += any(float(array[i]) != value for i in (0, count // 2, count - 1))
 
 
+@dataclass
+class Round:
+    """Milliseconds of one round, by phase, and whether the slab failed."""
+
+    residents: float
+    dispatch: float
+    wait: float
+    failed: bool
+
+    @property
+    def total(self) -> float:
+        return self.residents + self.dispatch + self.wait
+
+
+def play_round(make: Any, residents: Residents, slabs: list[int]) -> Round:
+    """Three residents replaced, then a slab that is made, awaited and dropped."""
+    start = time.perf_counter()
+    for _ in range(3):
+        residents.replace_one()
+    replaced = dispatched = time.perf_counter()
+    failed = False
+    try:
+        slab = make(residents.random.choice(slabs), 1.0)
+        dispatched = time.perf_counter()
+        slab.block_until_ready()
+    except JaxRuntimeError:
+        failed = True
+    end = time.perf_counter()
+    return Round((replaced - start) * 1e3, (dispatched - replaced) * 1e3, (end - dispatched) * 1e3, failed)
+
+
+def summarise(rounds: list[Round]) -> dict[str, Any]:
+    """Medians of the phases and of the whole, and the failures."""
+    totals = sorted(r.total for r in rounds)
+    medians = {f"ms_{name}": [getattr(r, name) for r in rounds] for name in ("residents", "dispatch", "wait")}
+    return {
+        "rounds": len(rounds),
+        "slab_failures": sum(r.failed for r in rounds),
+        "ms_p50": round(statistics.median(totals), 2),
+        "ms_p99": round(totals[int(len(totals) * 0.99)], 2),
+        "total_s": round(sum(totals) / 1e3, 2),
+        **{name: round(statistics.median(values), 2) for name, values in medians.items()},
+    }
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """All rounds; the figures."""
     total = retain_context()
@@ -89,33 +135,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "gmlake" if os.environ.get("GMLAKE") else "default") != "default":
         occupy(budget + int(0.35 * GIB))
     residents = Residents(make, int(budget * RESIDENT_SHARE), options.seed)
-    times, failures = [], 0
+    rounds: list[Round] = []
     deadline = time.perf_counter() + options.seconds
-    for round_number in range(options.rounds):
-        start = time.perf_counter()
-        for _ in range(3):
-            residents.replace_one()
-        try:
-            slab = make(residents.random.choice(slabs), 1.0).block_until_ready()
-            del slab
-        except JaxRuntimeError:
-            failures += 1
-        times.append((time.perf_counter() - start) * 1e3)
-        if round_number % 25 == 0:
+    while len(rounds) < options.rounds and time.perf_counter() < deadline:
+        rounds.append(play_round(make, residents, slabs))
+        if len(rounds) % 25 == 1:
             residents.check()
-        if time.perf_counter() > deadline:
-            break
     residents.check()
-    times.sort()
-    return {
-        "rounds": len(times),
-        "slab_failures": failures,
-        "resident_failures": residents.failures,
-        "wrong_values": residents.wrong,
-        "ms_p50": round(statistics.median(times), 2),
-        "ms_p99": round(times[int(len(times) * 0.99)], 2),
-        "total_s": round(sum(times) / 1e3, 2),
-    }
+    return summarise(rounds) | {"resident_failures": residents.failures, "wrong_values": residents.wrong}
 
 
 def allocator_figures() -> dict[str, Any]:
