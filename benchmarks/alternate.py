@@ -22,6 +22,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
     "default": {},
     "bfc_on_demand": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
     "cuda_async": {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"},
+    "cuda_async_on_demand": {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
     "vmm": {"XLA_PYTHON_CLIENT_ALLOCATOR": "vmm"},
     "gmlake": {"GMLAKE": "1"},
 }

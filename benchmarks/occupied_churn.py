@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jax.errors import JaxRuntimeError
 
 GIB = 1 << 30
+MIB = 1 << 20
 RESIDENT_MIB = (34, 66, 98, 130, 194, 258, 322, 450)
 SLAB_SHARE = (0.511, 0.533, 0.551)  # of the budget
 RESIDENT_SHARE = 0.409  # of the budget
@@ -61,7 +62,7 @@ class Residents:
 
     def replace_one(self) -> None:
         """Frees at random until there is room, then adds one resident."""
-        count = self.random.choice(RESIDENT_MIB) * (1 << 20) // 4
+        count = self.random.choice(RESIDENT_MIB) * MIB // 4
         while self.bytes + count * 4 > self.budget:
             _, _, old = self.live.pop(self.random.randrange(len(self.live)))
             self.bytes -= old * 4
@@ -129,9 +130,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     budget = int(options.budget * GIB)
     os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{budget / total:.4f}")
     make = jax.jit(lambda n, v: jnp.full((n,), v, jnp.float32), static_argnums=0)
-    slabs = [int(budget * share) // 4 for share in SLAB_SHARE]
+    slabs = [int(budget * share) // MIB * MIB // 4 for share in SLAB_SHARE]  # whole MiB: XLA fills odd counts slowly
     for mib in RESIDENT_MIB:
-        make(mib * (1 << 20) // 4, 0.0).block_until_ready()
+        make(mib * MIB // 4, 0.0).block_until_ready()
     if os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "gmlake" if os.environ.get("GMLAKE") else "default") != "default":
         occupy(budget + int(0.35 * GIB))
     residents = Residents(make, int(budget * RESIDENT_SHARE), options.seed)
