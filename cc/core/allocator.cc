@@ -7,7 +7,7 @@ namespace {
 
 constexpr Bytes kAlignment(256);  // what XLA expects of device memory
 constexpr Bytes kMostBytes(int64_t{1} << 46);
-constexpr ReclaimBudget kBudget;
+constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
@@ -15,38 +15,50 @@ bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 }  // namespace
 
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
-    : driver_(driver),
+    : budget_(options.budget),
+      driver_(driver),
       memory_(driver->granularity()),
       small_(&memory_),
       order_(&driver_),
-      reclaimer_(&driver_, &memory_),
+      reclaimer_(&driver_, &memory_, &order_),
       placer_(&driver_, &memory_, &order_, &reclaimer_) {
   books_.bytes_limit = options.limit;
 }
 
 Allocator::~Allocator() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   RetryPending();
   // Without proof that the work is over, everything stays mapped: a leak that ends with the process, not a fault.
-  if (order_.Quiesce().ok()) reclaimer_.ReleaseAll();
+  if (ProveAll(&lock).ok()) reclaimer_.ReleaseAll();
 }
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   if (IsAbsurd(size)) return Refuse(size, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
-  Status ordered = order_.Acquire(stream);
-  if (!ordered.ok()) return Refuse(size, ordered);
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
-  StatusOr<Placement> placement = Place(placed, stream);
+  StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok() && !pending_.empty()) {
     RetryPending();
-    ordered = order_.Acquire(stream);  // once more: what was pending came free after the first
-    if (!ordered.ok()) return Refuse(size, ordered);
-    placement = Place(placed, stream);
+    placement = PlaceInOrder(placed, stream);
   }
+  if (WaitingMayHelp(placement, placed) && AwaitDevice(&lock).ok()) placement = PlaceInOrder(placed, stream);
   if (!placement.ok()) return Refuse(size, placement.status());
   Admit(*placement, size);
   return placement->address;
+}
+
+// In order each time: what came free since the last time is not yet in order for `stream`.
+StatusOr<Placement> Allocator::PlaceInOrder(Bytes size, StreamHandle stream) {
+  Status ordered = order_.Acquire(stream);
+  if (!ordered.ok()) return ordered;
+  return Place(size, stream);
+}
+
+// There are bytes enough, but in blocks that cannot be cut before the device is done with them.
+bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const {
+  if (placement.ok() || placement.status().code() != StatusCode::kOutOfMemory) return false;
+  const Bytes room = memory_.space.free_bytes() + books_.bytes_limit - memory_.reserved();
+  return size <= room && order_.proven() < memory_.ticks();
 }
 
 bool Allocator::Free(Address address, StreamHandle stream) {
@@ -108,13 +120,13 @@ void Allocator::ResetPeaks() {
 }
 
 Bytes Allocator::Trim(Bytes target) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return TrimLocked(target);
+  std::unique_lock<std::mutex> lock(mutex_);
+  return TrimTo(target, &lock);
 }
 
 Status Allocator::SetLimit(Bytes limit) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (memory_.reserved() > limit) TrimLocked(limit);
+  std::unique_lock<std::mutex> lock(mutex_);
+  TrimTo(limit, &lock);
   if (memory_.reserved() > limit) {
     return Status(StatusCode::kFailedPrecondition,
                   "the limit cannot be " + ToString(limit) + " while " + ToString(memory_.reserved()) + " are held");
@@ -126,15 +138,19 @@ Status Allocator::SetLimit(Bytes limit) {
 void Allocator::Maintain() {
   std::lock_guard<std::mutex> lock(mutex_);
   RetryPending();
-  if (!reclaimer_.OverBudget(kBudget)) return;
-  if (order_.Quiesce().ok()) reclaimer_.EnforceBudget(kBudget);
+  if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
+  order_.Poll(memory_.ticks());
+  reclaimer_.EnforceBudget(budget_);
 }
 
 Status Allocator::RetireStream(StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   RetryPending();
   AbandonPending(stream);
-  return order_.Retire(stream);
+  if (!order_.IsHomeNow(stream)) return OkStatus();
+  const Status done = ProveAll(&lock);
+  order_.ForgetHome(done.ok());
+  return done;
 }
 
 // Destroyed in the middle of a capture: nobody can tell any more when such memory is free, so it is never used again. Its
@@ -195,7 +211,6 @@ void Allocator::Admit(const Placement& placement, Bytes requested) {
 void Allocator::Return(ChunkId chunk) {
   const Chunk& lease = memory_.chunks[chunk];
   if (lease.small) return small_.Give(chunk);
-  if (lease.range != kNone) --memory_.ranges[lease.range].leases;
   memory_.Give(chunk);
 }
 
@@ -215,10 +230,33 @@ Bytes Allocator::PlacedSize(ChunkId first) const {
   return size;
 }
 
-Bytes Allocator::TrimLocked(Bytes target) {
+Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   RetryPending();
-  if (memory_.reserved() <= target || !order_.Quiesce().ok()) return Bytes(0);
-  return reclaimer_.Trim(target);
+  Bytes given(0);
+  for (int waits = 0; memory_.reserved() > target && order_.MayUnmap().ok(); ++waits) {
+    given += reclaimer_.Trim(target);
+    const bool all = memory_.reserved() <= target || order_.proven() == memory_.ticks();
+    if (all || waits == kMostWaits || !AwaitDevice(lock).ok()) break;
+  }
+  return given;
+}
+
+// Waits until the device is done with all that is free now.
+Status Allocator::AwaitDevice(std::unique_lock<std::mutex>* lock) {
+  const StatusOr<Mark> mark = order_.Record(memory_.ticks());
+  if (!mark.ok()) return mark.status();
+  lock->unlock();
+  const Status done = order_.Wait(*mark);
+  lock->lock();
+  if (done.ok()) order_.Prove(*mark);
+  return done;
+}
+
+// Waits until the device is done with all that is free, other threads' frees in the meantime included.
+Status Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
+  Status done;
+  while (done.ok() && order_.proven() < memory_.ticks()) done = AwaitDevice(lock);
+  return done;
 }
 
 Status Allocator::Refuse(Bytes size, const Status& status) {

@@ -24,13 +24,15 @@
 namespace gmlake {
 
 struct AllocatorOptions {
-  Bytes limit;  // physical bytes held never exceed this
+  Bytes limit;                // physical bytes held never exceed this
+  ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
 };
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: DESIGN, 1 to 8; CheckInvariants
-// says which does not hold. Thread rule: every method may be called from any thread; one lock per device, held across
-// the driver calls of a request that must map, and across the wait of Trim and SetLimit. Cost: Allocate and Free take
-// no driver call in a steady step and about 100 ns.
+// says which does not hold. Thread rule: every method may be called from any thread, from callbacks of the device too; one
+// lock per device, held across the driver calls of a request that must map, but never while the device is waited for.
+// Cost: Allocate and Free take no driver call in a steady step and about 100 ns. Trim, SetLimit and RetireStream wait for
+// the device if need be, and so does a request that would otherwise be refused; Maintain never does.
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);
@@ -77,7 +79,12 @@ class Allocator {
   void RetryPending();
   void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
-  Bytes TrimLocked(Bytes target);
+  // These three let go of the lock while they wait.
+  Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
+  Status AwaitDevice(std::unique_lock<std::mutex>* lock);
+  Status ProveAll(std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
+  bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   std::string CheckSpace() const;
   std::string CheckBlocks() const;
   std::string CheckRanges() const;
@@ -85,6 +92,7 @@ class Allocator {
   std::string CheckBooks() const;
   Status Refuse(Bytes size, const Status& status);
 
+  const ReclaimBudget budget_;
   mutable std::mutex mutex_;
   CountingDriver driver_;
   Memory memory_;

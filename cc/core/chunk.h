@@ -34,6 +34,7 @@ struct Chunk {
   RangeId range = kNone;       // the stitched range through which it is leased
   ChunkId next_piece = kNone;  // the same lease goes on there
   Bytes requested;             // first piece of a lease: as asked for
+  int64_t freed = 0;           // Memory::ticks() when the last of its bytes came free
 
   Address end() const { return address + size; }
 };

@@ -134,8 +134,10 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   const ChunkId gone = keep_left ? right : left;
   Repoint(kept, at(gone).address, at(gone).end());
   const Bytes size = first.size + second.size;
+  const int64_t freed = std::max(first.freed, second.freed);
   at(kept).address = first.address;
   at(kept).size = size;
+  at(kept).freed = freed;
   at(kept).previous = first.previous;
   at(kept).next = second.next;
   if (at(kept).previous != kNone) at(at(kept).previous).next = kept;

@@ -20,11 +20,20 @@ ChunkId Memory::Take(const std::vector<Piece>& pieces) {
 }
 
 void Memory::Give(ChunkId first) {
+  ++ticks_;
+  EndLeaseOf(chunks[first].range);
   for (ChunkId id = first; id != kNone;) {
     const ChunkId next = chunks[id].next_piece;
+    chunks[id].freed = ticks_;
     space.Give(id);
     id = next;
   }
+}
+
+void Memory::EndLeaseOf(RangeId range) {
+  if (range == kNone) return;
+  --ranges[range].leases;
+  ranges[range].freed = ticks_;
 }
 
 void Memory::AvoidWreckage() {

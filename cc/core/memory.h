@@ -30,6 +30,8 @@ struct Memory {
   ChunkId TakeInterval(Address from, Address to);
   // Makes every chunk of the lease free again.
   void Give(ChunkId first);
+  // How often something came free. Tells what was free already when an event was recorded.
+  int64_t ticks() const { return ticks_; }
   // After a transaction left mappings that would not come off: no growth there, and their blocks are not released.
   void AvoidWreckage();
 
@@ -47,8 +49,11 @@ struct Memory {
   int64_t num_quarantined_blocks = 0;
 
  private:
+  void EndLeaseOf(RangeId range);
   void SpoilHole(const Wreckage::Place& place);
   void Pin(BlockHandle handle);
+
+  int64_t ticks_ = 0;
 };
 
 }  // namespace gmlake

@@ -32,6 +32,7 @@ struct StitchedRange {
   bool sealed = false;  // something at its end would not come off: it cannot be extended
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
+  int64_t freed = 0;            // Memory::ticks() when its last lease ended
 };
 
 // "A request of this size was served there." `watched` is the piece that was busy when last asked: it is

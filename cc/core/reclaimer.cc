@@ -12,7 +12,7 @@ void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
   memory_->AvoidWreckage();
   std::vector<RangeId> idle;
   memory_->ranges.ForEach([&](RangeId id) {
-    if (memory_->ranges[id].leases == 0) idle.push_back(id);
+    if (IsIdleRange(id)) idle.push_back(id);
   });
   std::sort(idle.begin(), idle.end(), [&](RangeId a, RangeId b) {
     return memory_->ranges[a].last_use < memory_->ranges[b].last_use;
@@ -47,10 +47,15 @@ void Reclaimer::ReleaseAll() {
 // All bytes free, and no lease through any range that maps it (the lease would be on other blocks, but the range must
 // stay whole for it).
 bool Reclaimer::IsIdle(BlockId id) const {
-  const std::vector<RangeId>& aliases = memory_->blocks[id].aliases;
-  return memory_->IsFree(id) && !memory_->blocks[id].pinned && std::all_of(aliases.begin(), aliases.end(), [&](RangeId range) {
-           return memory_->ranges[range].leases == 0;
-         });
+  const Block& block = memory_->blocks[id];
+  const bool done = memory_->chunks[block.first_chunk].freed <= order_->proven();
+  return done && !block.pinned && memory_->IsFree(id) &&
+         std::all_of(block.aliases.begin(), block.aliases.end(), [&](RangeId range) { return IsIdleRange(range); });
+}
+
+bool Reclaimer::IsIdleRange(RangeId id) const {
+  const StitchedRange& range = memory_->ranges[id];
+  return range.leases == 0 && range.freed <= order_->proven();
 }
 
 bool Reclaimer::Release(BlockId id) {

@@ -1,6 +1,6 @@
 // Gives back what is idle: stitched ranges (addresses and mappings) and physical blocks (memory).
 //
-// The caller has made sure that no queued work can touch free bytes (StreamOrder::Quiesce); nothing here waits. What the
+// Only what the device is proven to be done with (StreamOrder::proven) is touched; nothing here waits. What the
 // driver refuses to take back stays mapped, is never used again and is counted.
 #ifndef GMLAKE_CORE_RECLAIMER_H_
 #define GMLAKE_CORE_RECLAIMER_H_
@@ -9,6 +9,7 @@
 
 #include "cc/base/bytes.h"
 #include "cc/core/memory.h"
+#include "cc/core/stream_order.h"
 #include "cc/driver/driver.h"
 
 namespace gmlake {
@@ -22,7 +23,8 @@ struct ReclaimBudget {
 // Thread rule: the allocator's lock. Cost: 2 driver calls per range, 2 per block and its ranges.
 class Reclaimer {
  public:
-  Reclaimer(Driver* driver, Memory* memory) : driver_(driver), memory_(memory) {}
+  Reclaimer(Driver* driver, Memory* memory, const StreamOrder* order)
+      : driver_(driver), memory_(memory), order_(order) {}
 
   bool OverBudget(const ReclaimBudget& budget) const;
   // Unmaps idle ranges, least recently used first, until the budget holds.
@@ -39,6 +41,7 @@ class Reclaimer {
   int64_t num_reclaimed() const { return num_reclaimed_; }
 
  private:
+  bool IsIdleRange(RangeId range) const;
   void Unmap(RangeId range);
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);
@@ -46,6 +49,7 @@ class Reclaimer {
 
   Driver* driver_;
   Memory* memory_;
+  const StreamOrder* order_;
   int64_t num_reclaimed_ = 0;
 };
 

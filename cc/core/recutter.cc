@@ -8,8 +8,9 @@
 namespace gmlake {
 
 bool Recutter::Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken) {
+  order_->Poll(memory_->ticks());
   const BlockId block = Cheapest(size, taken);
-  if (block == kNone || !order_->Quiesce().ok()) return false;
+  if (block == kNone) return false;
   const Address home = memory_->blocks[block].home;
   if (!reclaimer_->Release(block)) return false;
   const Fill fill = PlanFill(home, size, cut);

@@ -1,8 +1,7 @@
 // Cuts an idle block into smaller ones in place: releases it and creates blocks that add up to it, with a boundary where
 // a lease is to end.
 //
-// The last thing to do near the limit, because it unmaps: the host waits for the device first (StreamOrder::Quiesce).
-// Stitched ranges over the block go with it. If another process takes the memory in between, the block is simply gone.
+// It unmaps, so it takes only a block that the device is proven to be done with, and does not wait for one. Stitched ranges over the block go with it. If another process takes the memory in between, the block is simply gone.
 #ifndef GMLAKE_CORE_RECUTTER_H_
 #define GMLAKE_CORE_RECUTTER_H_
 
@@ -18,7 +17,7 @@
 
 namespace gmlake {
 
-// Thread rule: the allocator's lock. Cost: an unmap and a release, 3 calls per new block, and the wait.
+// Thread rule: the allocator's lock. Cost: an unmap and a release, and 3 calls per new block.
 class Recutter {
  public:
   Recutter(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)

@@ -1,14 +1,25 @@
 #include "cc/core/stream_order.h"
 
-#include "cc/driver/handles.h"
+#include <algorithm>
+#include <utility>
 
 namespace gmlake {
+namespace {
+
+Status Orphaned() {
+  return Status(StatusCode::kFailedPrecondition,
+                "a stream was destroyed before its work could be waited for: free memory may still be in use");
+}
+
+}  // namespace
 
 Status StreamOrder::Acquire(StreamHandle stream) {
+  if (orphaned_) return Orphaned();
   return IsHome(stream) ? OkStatus() : WaitFor(stream, home_);
 }
 
 Status StreamOrder::Release(StreamHandle stream) {
+  if (orphaned_) return Orphaned();
   return IsHome(stream) ? OkStatus() : WaitFor(home_, stream);
 }
 
@@ -18,20 +29,47 @@ Status StreamOrder::MayMap(StreamHandle stream) {
   return RefuseCapture(stream);
 }
 
-Status StreamOrder::Quiesce() {
-  if (!has_home_) return OkStatus();
-  Status capture = RefuseCapture(home_);
-  if (!capture.ok()) return capture;
-  StatusOr<ScopedEvent> event = ScopedEvent::Record(driver_, home_);
-  if (!event.ok()) return event.status();
-  return driver_->WaitOnHost(event->get());
+Status StreamOrder::MayUnmap() {
+  if (orphaned_) return Orphaned();
+  return has_home_ ? RefuseCapture(home_) : OkStatus();
 }
 
-Status StreamOrder::Retire(StreamHandle stream) {
-  if (!has_home_ || stream != home_) return OkStatus();
-  const Status quiet = Quiesce();
+StatusOr<Mark> StreamOrder::Record(int64_t tick) {
+  Status status = MayUnmap();
+  if (!status.ok()) return status;
+  if (!has_home_) return Mark{ScopedEvent(), tick};
+  StatusOr<ScopedEvent> event = ScopedEvent::Record(driver_, home_);
+  if (!event.ok()) return event.status();
+  return Mark{std::move(*event), tick};
+}
+
+Status StreamOrder::Wait(const Mark& mark) const {
+  return mark.event.recorded() ? driver_->WaitOnHost(mark.event.get()) : OkStatus();
+}
+
+void StreamOrder::Prove(const Mark& mark) { proven_ = std::max(proven_, mark.tick); }
+
+void StreamOrder::Poll(int64_t tick) {
+  PollMark();
+  if (mark_.has_value() || proven_ >= tick) return;
+  StatusOr<Mark> mark = Record(tick);
+  if (!mark.ok()) return;
+  mark_ = std::move(*mark);
+  PollMark();  // a device with nothing to do is done at once
+}
+
+// An event whose state cannot be told is not complete.
+void StreamOrder::PollMark() {
+  if (!mark_.has_value()) return;
+  const StatusOr<bool> complete = mark_->event.recorded() ? driver_->IsComplete(mark_->event.get()) : true;
+  if (!complete.ok() || !*complete) return;
+  Prove(*mark_);
+  mark_.reset();
+}
+
+void StreamOrder::ForgetHome(bool done) {
   has_home_ = false;
-  return quiet;
+  orphaned_ = !done;
 }
 
 bool StreamOrder::IsHome(StreamHandle stream) {

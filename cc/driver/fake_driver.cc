@@ -38,6 +38,11 @@ void FakeDriver::SetForeignMemory(Bytes bytes) {
   foreign_ = bytes;
 }
 
+void FakeDriver::DestroyStream(StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_[stream.value].destroyed = true;
+}
+
 void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size, int64_t owner) {
   std::lock_guard<std::mutex> lock(mutex_);
   Work work{0, address, size, owner, ExtentsOf(address, size)};
@@ -124,7 +129,7 @@ std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size)
 }
 
 StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
-  if (gate_) gate_();
+  if (on_create_) on_create_();
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("create");
   if (!status.ok()) return status;
@@ -216,6 +221,8 @@ StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("record");
   if (!status.ok()) return status;
+  status = CheckStream(stream);
+  if (!status.ok()) return status;
   if (streams_[stream.value].capturing) return Violate("event recorded on a stream that is being captured");
   void* event = reinterpret_cast<void*>(next_event_++);
   events_[event] = Now(stream.value);
@@ -232,7 +239,7 @@ StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
 }
 
 Status FakeDriver::WaitOnHost(EventHandle event) {
-  if (gate_) gate_();
+  if (on_wait_) on_wait_();
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("wait on host");
   if (!status.ok()) return status;
@@ -248,6 +255,8 @@ Status FakeDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
   if (!status.ok()) return status;
   const auto found = events_.find(event.value);
   if (found == events_.end()) return Violate("wait for an event that was never recorded");
+  status = CheckStream(stream);
+  if (!status.ok()) return status;
   if (streams_[stream.value].capturing) return Violate("wait put on a stream that is being captured");
   Await(stream.value, found->second);
   return OkStatus();
@@ -261,6 +270,8 @@ void FakeDriver::DestroyEvent(EventHandle event) {
 StatusOr<bool> FakeDriver::IsCapturing(StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("query capture");
+  if (!status.ok()) return status;
+  status = CheckStream(stream);
   if (!status.ok()) return status;
   return streams_[stream.value].capturing;
 }
@@ -288,6 +299,10 @@ StatusCode FakeDriver::ScriptFor(const char* name, int64_t call) {
 Status FakeDriver::Violate(const std::string& what) {
   violations_.push_back(what);
   return Status(StatusCode::kInvalidArgument, what);
+}
+
+Status FakeDriver::CheckStream(StreamHandle stream) {
+  return streams_[stream.value].destroyed ? Violate("use of a stream that was destroyed") : OkStatus();
 }
 
 FakeDriver::Point FakeDriver::Now(void* stream) {

@@ -33,8 +33,12 @@ class FakeDriver final : public Driver {
   // "wait on host", "wait on stream", "query capture"), `count` fail after `skip` that do not.
   void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
   void StopFailing();
-  // Called at the start of every Create and WaitOnHost, without a lock, so that a test can hold a thread there.
-  void OnSlowCall(std::function<void()> gate) { gate_ = std::move(gate); }
+  // Called at the start of every Create or WaitOnHost, without a lock: a place to hold a thread, or to do in the middle of
+  // a wait what another thread or a callback of the device might do.
+  void OnCreate(std::function<void()> action) { on_create_ = std::move(action); }
+  void OnWait(std::function<void()> action) { on_wait_ = std::move(action); }
+  // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more.
+  void DestroyStream(StreamHandle stream);
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
@@ -112,6 +116,7 @@ class FakeDriver final : public Driver {
     int64_t queued = 0;
     int64_t finished = 0;
     bool capturing = false;
+    bool destroyed = false;
     std::vector<Work> work;
     std::vector<Wait> waits;
     Clock clock;
@@ -127,6 +132,7 @@ class FakeDriver final : public Driver {
   Status Enter(const char* name);
   StatusCode ScriptFor(const char* name, int64_t call);
   Status Violate(const std::string& what);
+  Status CheckStream(StreamHandle stream);
   Point Now(void* stream);
   void Await(void* stream, const Point& point);
   void Finish(void* stream, int64_t number);
@@ -142,7 +148,8 @@ class FakeDriver final : public Driver {
   void Drop(uint64_t block);
   Bytes Used() const;
 
-  std::function<void()> gate_;
+  std::function<void()> on_create_;
+  std::function<void()> on_wait_;
   mutable std::mutex mutex_;
   const Bytes total_;
   Bytes foreign_;

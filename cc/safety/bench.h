@@ -20,8 +20,9 @@ inline const StreamHandle kThird{reinterpret_cast<void*>(3)};
 
 // Not thread-safe. Every lease has work queued on its stream, which finishes only when somebody waits for it.
 struct Bench {
-  explicit Bench(Bytes limit = MiB(64))
-      : allocator(std::make_unique<Allocator>(&driver, AllocatorOptions{limit})), shadow(&driver, allocator.get()) {}
+  explicit Bench(Bytes limit = MiB(64), ReclaimBudget budget = {})
+      : allocator(std::make_unique<Allocator>(&driver, AllocatorOptions{limit, budget})),
+        shadow(&driver, allocator.get()) {}
 
   Status Get(Bytes size, StreamHandle stream = kHome) {
     const StatusOr<Address> address = allocator->Allocate(size, stream);

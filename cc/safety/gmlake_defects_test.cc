@@ -104,7 +104,7 @@ TEST_F(GmlakeDefects, AStitchOpensAccessInOneCall) {
 TEST_F(GmlakeDefects, ADeviceThatIsStuckHoldsUpNoOther) {
   std::promise<void> reached, open;
   std::shared_future<void> opened = open.get_future().share();
-  bench_.driver.OnSlowCall([&reached, opened, once = false]() mutable {
+  bench_.driver.OnCreate([&reached, opened, once = false]() mutable {
     if (!once) reached.set_value();
     once = true;
     opened.wait();

@@ -3,7 +3,8 @@
 //
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
-// disappears) and bad luck (driver calls that fail). The shadow checks every step.
+// disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
+// shadow checks every step.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
@@ -72,6 +73,8 @@ class Program {
   void FailCalls(Operation operation);
   void TakeForeignMemory(Operation operation);
   void FinishWork(Operation operation);
+  void RetireStream(Operation operation);
+  void Interrupt();
 
   Bytes SizeOf(Operation operation);
   Bytes FreshSizeOf(Operation operation) const;
@@ -84,8 +87,15 @@ class Program {
   void ExpectAllCanBeHadAgain();
   void ExpectNothingLeft(const AllocatorStats& last);
   bool Capturing(StreamHandle stream) const { return capturing_[IndexOf(stream)]; }
-  static StreamHandle Stream(int index) { return {reinterpret_cast<void*>(static_cast<intptr_t>(index % kStreams + 1))}; }
-  static int IndexOf(StreamHandle stream) { return static_cast<int>(reinterpret_cast<intptr_t>(stream.value)) - 1; }
+  // A stream that is retired is followed by one with another handle and the same number.
+  StreamHandle Stream(int index) const {
+    const intptr_t handle = 1 + index % kStreams + kStreams * generation_[index % kStreams];
+    return {reinterpret_cast<void*>(handle)};
+  }
+  static int IndexOf(StreamHandle stream) {
+    return static_cast<int>((reinterpret_cast<intptr_t>(stream.value) - 1) % kStreams);
+  }
+  StreamHandle home() const { return Stream(0); }
   Before Now() const;
   void Expect(bool holds, const char* problem);
 
@@ -93,7 +103,9 @@ class Program {
   FakeDriver driver_;
   std::unique_ptr<Allocator> allocator_;
   Shadow shadow_;
-  const StreamHandle home_ = Stream(0);
+  intptr_t generation_[kStreams] = {};
+  Operation current_;
+  bool interrupted_ = false;  // others came in during a wait of the present operation
   bool capturing_[kStreams] = {};
   bool foreign_memory_ = false;
   std::vector<Bytes> history_;  // sizes to ask for again
