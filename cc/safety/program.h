@@ -36,6 +36,9 @@ class Program {
   static constexpr int kStreams = 3;
 
   explicit Program(Bytes limit);
+  ~Program() { driver_.OnWait(nullptr); }  // nobody comes in any more
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   // Does one operation and checks everything; the first problem, or nothing.
   std::string Step(Operation operation);
