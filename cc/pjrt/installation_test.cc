@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <functional>
+#include <set>
+#include <vector>
 
 #include "cc/driver/testing/scripted_cuda_fixture.h"
 #include "cc/pjrt/c_api.h"
@@ -31,6 +33,7 @@ class InstallationTest : public ScriptedCudaTest {
     const pid_t child = fork();
     if (child == 0) {
       body();
+      DestroyAll();
       std::exit(HasFailure() ? 1 : 0);
     }
     int status = -1;
@@ -58,10 +61,13 @@ class InstallationTest : public ScriptedCudaTest {
     PJRT_Error* const error = table_->PJRT_Client_Create(&args);
     EXPECT_EQ(args.create_options, options.data()) << "the caller's arguments were not restored";
     EXPECT_EQ(args.num_options, options.size());
+    if (error != nullptr) errors_.push_back(error);
+    if (error == nullptr) clients_.insert(args.client);
     return error == nullptr ? args.client : nullptr;
   }
 
   void DestroyClient(PJRT_Client* client) {
+    clients_.erase(client);
     PJRT_Client_Destroy_Args args = {};
     args.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE;
     args.client = client;
@@ -112,6 +118,11 @@ class InstallationTest : public ScriptedCudaTest {
     table_->PJRT_Error_Destroy(&args);
   }
 
+  void DestroyAll() {
+    while (!clients_.empty()) DestroyClient(*clients_.begin());
+    for (PJRT_Error* error : errors_) Destroy(error);
+  }
+
   std::string State() { return GmlakeGetApi()->state(); }
   bool StateHas(const std::string& text) { return State().find(text) != std::string::npos; }
   int NumDevices() { return GmlakeGetApi()->num_devices(); }
@@ -119,6 +130,8 @@ class InstallationTest : public ScriptedCudaTest {
   ScriptedPlugin* plugin_ = nullptr;
   PJRT_Api* table_ = nullptr;
   char message_[512] = "";
+  std::set<PJRT_Client*> clients_;
+  std::vector<PJRT_Error*> errors_;
 };
 
 PJRT_NamedValue Allocator(const char* name) {
@@ -260,7 +273,8 @@ TEST_F(InstallationTest, OtherErrorsReadAsThePluginWroteThem) {
     plugin_->creation_fails = true;
     PJRT_Client_Create_Args args = {};
     args.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE;
-    EXPECT_EQ(TextOf(table_->PJRT_Client_Create(&args)), "the client cannot be created");
+    errors_.push_back(table_->PJRT_Client_Create(&args));
+    EXPECT_EQ(TextOf(errors_.back()), "the client cannot be created");
   });
 }
 
