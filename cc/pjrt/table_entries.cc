@@ -1,0 +1,131 @@
+#include "cc/pjrt/table_entries.h"
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cc/pjrt/client_options.h"
+#include "cc/pjrt/error_texts.h"
+#include "cc/pjrt/fork_guard.h"
+#include "cc/pjrt/memory_stats.h"
+#include "cc/pjrt/plugin_client.h"
+#include "cc/pjrt/refusals.h"
+#include "cc/pjrt/verification.h"
+
+namespace gmlake {
+namespace {
+
+// What the replaced entries need, C functions that they are. Set once, before the first entry is replaced.
+struct Wrapped {
+  PJRT_Api stock = {};  // the entries as they were, as far as we know their struct
+  DeviceRegistry* registry = nullptr;
+  Activity* activity = nullptr;
+
+  ErrorTexts texts;
+
+  std::mutex mutex;
+  std::set<PJRT_Client*> clients;  // guarded by mutex; those that were created through us
+};
+
+Wrapped* wrapped = nullptr;
+
+// Everything that speaks against serving this client, found out before anything is changed.
+Status PrepareToServe(const ClientOptions& options) {
+  if (InForkedChild()) {
+    return Status(StatusCode::kFailedPrecondition, "this process was forked from one that uses the GPU");
+  }
+  const std::string allocator = options.RequestedAllocator();
+  if (!allocator.empty() && allocator != "cuda_async") {
+    return Status(StatusCode::kInvalidArgument, "the client was created with allocator=" + allocator +
+                                                    "; drop that option to use gmlake_jax");
+  }
+  return wrapped->registry->Serve(options.VisibleDevices());
+}
+
+// The real call, with options of ours in place of the caller's for as long as it lasts.
+PJRT_Error* CreateWith(const ClientOptions& options, PJRT_Client_Create_Args* args) {
+  const PJRT_NamedValue* const callers_options = args->create_options;
+  const size_t callers_count = args->num_options;
+  args->create_options = options.data();
+  args->num_options = options.size();
+  PJRT_Error* error = wrapped->stock.PJRT_Client_Create(args);
+  args->create_options = callers_options;
+  args->num_options = callers_count;
+  return error;
+}
+
+void Announce(const Status& verified) {
+  if (!verified.ok()) return wrapped->activity->StepAside(verified.message());
+  std::string line = "active";
+  for (const ServedDevice* device : wrapped->registry->Devices()) line += "; " + device->Describe();
+  wrapped->activity->Set(line);
+}
+
+void Remember(PJRT_Client* client) {
+  const std::lock_guard<std::mutex> lock(wrapped->mutex);
+  wrapped->clients.insert(client);
+}
+
+// True if `client` was created through us and no other such client is left.
+bool ForgetWasLast(PJRT_Client* client) {
+  const std::lock_guard<std::mutex> lock(wrapped->mutex);
+  return wrapped->clients.erase(client) > 0 && wrapped->clients.empty();
+}
+
+}  // namespace
+
+void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
+  wrapped = new Wrapped;
+  wrapped->stock = stock;
+  wrapped->registry = registry;
+  wrapped->activity = activity;
+}
+
+PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
+  ClientOptions options(args->create_options, args->num_options);
+  const Status prepared = PrepareToServe(options);
+  if (!prepared.ok()) {
+    wrapped->activity->StepAside(prepared.message());
+    return wrapped->stock.PJRT_Client_Create(args);
+  }
+  options.SetString("allocator", "cuda_async");
+  options.SetBool("preallocate", false);
+  PJRT_Error* error = CreateWith(options, args);
+  if (error != nullptr) return error;
+  Remember(args->client);
+  Announce(VerifyClient(wrapped->stock, args->client, wrapped->registry));
+  return nullptr;
+}
+
+PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args) {
+  PJRT_Error* error = wrapped->stock.PJRT_Client_Destroy(args);
+  const bool was_last = error == nullptr && ForgetWasLast(args->client);
+  if (was_last && !InForkedChild()) wrapped->registry->ReleaseIdleMemory();
+  return error;
+}
+
+PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
+  ServedDevice* served = wrapped->registry->Find(OrdinalOf(wrapped->stock, args->device));
+  if (served == nullptr || !served->is_verified() || InForkedChild()) {
+    return wrapped->stock.PJRT_Device_MemoryStats(args);
+  }
+  const Status answered = TakeError(wrapped->stock, wrapped->stock.PJRT_Device_MemoryStats(args));
+  if (!answered.ok()) ClearMemoryStats(args);
+  WriteMemoryStats(*served->allocator().GetStats(), args);
+  return nullptr;
+}
+
+// An error about memory that ran out also says what we know about it, inside the exception that the user sees.
+void ErrorMessage(PJRT_Error_Message_Args* args) {
+  wrapped->stock.PJRT_Error_Message(args);
+  if (!TellsOfExhaustion(std::string(args->message, args->message_size))) return;
+  const std::string story = Refusals::Instance().last();
+  if (!story.empty()) wrapped->texts.Append(story, args);
+}
+
+void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
+  wrapped->texts.Forget(args->error);
+  wrapped->stock.PJRT_Error_Destroy(args);
+}
+
+}  // namespace gmlake
