@@ -26,9 +26,14 @@ StatusOr<Placement> Placer::Place(const Request& request) {
   if (request.may_stitch && Reuse(request, outlook, &placement)) return placement;
   if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
   StatusOr<Placement> mapped = MapMore(request, outlook);
-  if (mapped.ok() || !outlook.wasteful) return mapped;
-  const ChunkId wasteful = Room(request.size);  // gone, if a recut failed half-way
-  return wasteful == kNone ? mapped : Split(wasteful, Bytes(0), request.size, Way::kSplit);
+  return mapped.ok() || !outlook.wasteful ? mapped : SplitWastefully(request, mapped.status());
+}
+
+// The room may be gone, if a recut failed half-way; then `otherwise` says why there is none.
+StatusOr<Placement> Placer::SplitWastefully(const Request& request, const Status& otherwise) {
+  const ChunkId free = Room(request.size);
+  if (free == kNone) return otherwise;
+  return Split(free, Bytes(0), request.size, Way::kSplit);
 }
 
 // Anywhere but at the tail, if possible.

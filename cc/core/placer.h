@@ -85,6 +85,7 @@ class Placer {
   bool NearLimit(const Request& request) const;
   bool LosesTooMuch(const Request& request) const;
   Placement Split(ChunkId free, Bytes offset, Bytes size, Way way);
+  StatusOr<Placement> SplitWastefully(const Request& request, const Status& otherwise);
   bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.
