@@ -39,7 +39,9 @@ def library(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch):
-    """No option set, nothing installed."""
+    """No option set, nothing installed, no plugin of JAX imported (another test of this process may have done so)."""
+    for name in [name for name in sys.modules if name.startswith("jax_plugins.")]:
+        monkeypatch.delitem(sys.modules, name)
     for name in list(os.environ):
         if name.startswith(("GMLAKE", "XLA_PYTHON_CLIENT", "XLA_CLIENT", "TF_FORCE", "JAX_PLATFORMS")):
             monkeypatch.delenv(name)
