@@ -16,7 +16,7 @@ bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
-      driver_(driver),
+      driver_(driver, &journal_.inventory()),
       memory_(driver->granularity()),
       small_(&memory_),
       order_(&driver_),
@@ -34,7 +34,7 @@ Allocator::~Allocator() {
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (IsAbsurd(size)) return Refuse(size, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
+  if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok() && !pending_.empty()) {
@@ -42,8 +42,8 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
     placement = PlaceInOrder(placed, stream);
   }
   if (WaitingMayHelp(placement, placed) && AwaitDevice(&lock).ok()) placement = PlaceInOrder(placed, stream);
-  if (!placement.ok()) return Refuse(size, placement.status());
-  Admit(*placement, size);
+  if (!placement.ok()) return Refuse(size, stream, placement.status());
+  Admit(*placement, size, stream);
   return placement->address;
 }
 
@@ -67,6 +67,7 @@ bool Allocator::Free(Address address, StreamHandle stream) {
   if (chunk == kNone) return false;
   leases_.Erase(address);
   const Bytes size = PlacedSize(chunk);
+  journal_.OnFree({address, chunk, size, memory_.chunks[chunk].requested, stream});
   books_.bytes_in_use -= size;
   books_.bytes_requested -= memory_.chunks[chunk].requested;
   ++books_.num_frees;
@@ -92,26 +93,6 @@ std::optional<Bytes> Allocator::RequestedSize(Address address) const {
   return memory_.chunks[chunk].requested;
 }
 
-AllocatorStats Allocator::Stats() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  AllocatorStats stats = books_;
-  stats.bytes_reserved = memory_.reserved();
-  stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes();
-  stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
-  stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
-  stats.largest_free_block = memory_.space.LargestFree();
-  // What grows is added to what can be stitched; a free piece inside a block can only be had as it is.
-  const Bytes growth = AlignDown(books_.bytes_limit - memory_.reserved(), memory_.blocks.granularity());
-  stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available() + growth);
-  stats.num_blocks = memory_.blocks.count();
-  stats.num_stitched_ranges = memory_.ranges.count();
-  stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());
-  stats.num_reclaimed_ranges = reclaimer_.num_reclaimed();
-  stats.num_stream_waits = order_.waits();
-  stats.driver_calls = driver_.calls();
-  return stats;
-}
-
 void Allocator::ResetPeaks() {
   std::lock_guard<std::mutex> lock(mutex_);
   books_.peak_bytes_in_use = books_.bytes_in_use;
@@ -121,7 +102,9 @@ void Allocator::ResetPeaks() {
 
 Bytes Allocator::Trim(Bytes target) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return TrimTo(target, &lock);
+  const Bytes given = TrimTo(target, &lock);
+  journal_.OnEvent(EventKind::kTrim, given);
+  return given;
 }
 
 Status Allocator::SetLimit(Bytes limit) {
@@ -132,6 +115,7 @@ Status Allocator::SetLimit(Bytes limit) {
                   "the limit cannot be " + ToString(limit) + " while " + ToString(memory_.reserved()) + " are held");
   }
   books_.bytes_limit = limit;
+  journal_.OnEvent(EventKind::kLimit, limit);
   return OkStatus();
 }
 
@@ -191,10 +175,11 @@ StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool 
   return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch});
 }
 
-void Allocator::Admit(const Placement& placement, Bytes requested) {
+void Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
   memory_.chunks[placement.chunk].requested = requested;
   leases_.Insert(placement.address, placement.chunk);
   const Bytes size = PlacedSize(placement.chunk);
+  journal_.OnAlloc({placement.address, placement.chunk, size, requested, stream}, placement.way);
   books_.bytes_in_use += size;
   books_.bytes_requested += requested;
   books_.peak_bytes_in_use = std::max(books_.peak_bytes_in_use, books_.bytes_in_use);
@@ -245,6 +230,7 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
 Status Allocator::AwaitDevice(std::unique_lock<std::mutex>* lock) {
   const StatusOr<Mark> mark = order_.Record(memory_.ticks());
   if (!mark.ok()) return mark.status();
+  ++books_.num_device_waits;
   lock->unlock();
   const Status done = order_.Wait(*mark);
   lock->lock();
@@ -259,8 +245,9 @@ Status Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
   return done;
 }
 
-Status Allocator::Refuse(Bytes size, const Status& status) {
+Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) {
   ++books_.num_failures;
+  journal_.OnRefusal(size, stream);
   return status;
 }
 

@@ -12,6 +12,7 @@
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
 #include "cc/core/counting_driver.h"
+#include "cc/core/journal.h"
 #include "cc/core/lease_table.h"
 #include "cc/core/memory.h"
 #include "cc/core/placer.h"
@@ -19,7 +20,9 @@
 #include "cc/core/small_pool.h"
 #include "cc/core/stream_order.h"
 #include "cc/driver/driver.h"
+#include "cc/telemetry/history.h"
 #include "cc/telemetry/stats.h"
+#include "cc/telemetry/tracks.h"
 
 namespace gmlake {
 
@@ -49,7 +52,20 @@ class Allocator {
   std::optional<Bytes> RequestedSize(Address address) const;
 
   AllocatorStats Stats() const;
+  // Asks the driver, before it takes the lock, what others hold of the device; without an answer, as Stats().
+  AllocatorStats StatsOfDevice();
   void ResetPeaks();
+  // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
+  Snapshot TakeSnapshot();
+  // From now on the last `max_events` events are kept; 0 stops it. Starting again starts anew.
+  void Record(int64_t max_events);
+  Recording ReadRecording() const;
+  // The program names this moment in the recording, with this thread's label.
+  void MarkMoment();
+  // `name`: which leases count, by their labels; empty for all.
+  int64_t BeginTrack(const std::string& name);
+  // False: there is no such track. `end`: there will be none afterwards.
+  bool ReadTrack(int64_t id, TrackStats* stats, bool end);
   // Gives idle physical blocks back until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
   // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use.
@@ -74,7 +90,7 @@ class Allocator {
   Placement SmallPlacement(ChunkId chunk) const;
   StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
   StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch);
-  void Admit(const Placement& placement, Bytes requested);
+  void Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
   void RetryPending();
   void AbandonPending(StreamHandle stream);
@@ -90,10 +106,14 @@ class Allocator {
   std::string CheckRanges() const;
   std::string CheckLeases() const;
   std::string CheckBooks() const;
-  Status Refuse(Bytes size, const Status& status);
+  Status Refuse(Bytes size, StreamHandle stream, const Status& status);
+  AllocatorStats StatsUnderLock(const StatusOr<DeviceMemory>& device) const;
+  LeaseRow RowOf(Address address, ChunkId chunk, LeaseState state) const;
+  void MarkDoubts(Snapshot* snapshot) const;
 
   const ReclaimBudget budget_;
   mutable std::mutex mutex_;
+  Journal journal_;
   CountingDriver driver_;
   Memory memory_;
   SmallPool small_;

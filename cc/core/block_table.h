@@ -21,6 +21,7 @@ struct Block {
   ChunkId first_chunk = kNone;    // covers the byte at `home`
   std::vector<RangeId> aliases;  // stitched ranges that map it too
   bool pinned = false;           // a mapping of it would not come off: usable, but never released
+  bool quarantined = false;      // in doubt: never to be used again
 
   Address end() const { return home + size; }
 };

@@ -1,6 +1,7 @@
-// A driver that counts and times the calls of the driver behind it.
+// A driver that counts and times the calls of the driver behind it, and enters into an inventory what they changed.
 //
-// The core makes every driver call through one of these, so that the counts in AllocatorStats cannot miss any.
+// The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot can
+// miss any.
 #ifndef GMLAKE_CORE_COUNTING_DRIVER_H_
 #define GMLAKE_CORE_COUNTING_DRIVER_H_
 
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "cc/driver/driver.h"
+#include "cc/telemetry/inventory.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake {
@@ -16,31 +18,43 @@ namespace gmlake {
 // stream queries are passed on unmeasured.
 class CountingDriver final : public Driver {
  public:
-  explicit CountingDriver(Driver* driver) : driver_(driver) {}
+  CountingDriver(Driver* driver, Inventory* inventory) : driver_(driver), inventory_(inventory) {}
 
   const DriverCallStats& calls() const { return calls_; }
 
   Bytes granularity() const override { return driver_->granularity(); }
   StatusOr<BlockHandle> Create(Bytes size) override {
-    return Timed(&calls_.create, [&] { return driver_->Create(size); });
+    StatusOr<BlockHandle> block = Timed(&calls_.create, [&] { return driver_->Create(size); });
+    if (block.ok()) inventory_->OnCreate(block->value, size);
+    return block;
   }
   Status Release(BlockHandle block) override {
-    return Timed(&calls_.release, [&] { return driver_->Release(block); });
+    Status released = Timed(&calls_.release, [&] { return driver_->Release(block); });
+    if (released.ok()) inventory_->OnRelease(block.value);
+    return released;
   }
   StatusOr<Address> Reserve(Bytes size) override {
-    return Timed(&calls_.reserve, [&] { return driver_->Reserve(size); });
+    StatusOr<Address> address = Timed(&calls_.reserve, [&] { return driver_->Reserve(size); });
+    if (address.ok()) inventory_->OnReserve(*address, size);
+    return address;
   }
   Status FreeAddress(Address address, Bytes size) override {
-    return Timed(&calls_.free_address, [&] { return driver_->FreeAddress(address, size); });
+    Status freed = Timed(&calls_.free_address, [&] { return driver_->FreeAddress(address, size); });
+    if (freed.ok()) inventory_->OnFreeAddress(address);
+    return freed;
   }
   Status Map(Address address, Bytes size, BlockHandle block) override {
-    return Timed(&calls_.map, [&] { return driver_->Map(address, size, block); });
+    Status mapped = Timed(&calls_.map, [&] { return driver_->Map(address, size, block); });
+    if (mapped.ok()) inventory_->OnMap(address, size, block.value);
+    return mapped;
   }
   Status SetAccess(Address address, Bytes size) override {
     return Timed(&calls_.set_access, [&] { return driver_->SetAccess(address, size); });
   }
   Status Unmap(Address address, Bytes size) override {
-    return Timed(&calls_.unmap, [&] { return driver_->Unmap(address, size); });
+    Status unmapped = Timed(&calls_.unmap, [&] { return driver_->Unmap(address, size); });
+    if (unmapped.ok()) inventory_->OnUnmap(address, size);
+    return unmapped;
   }
   StatusOr<EventHandle> RecordEvent(StreamHandle stream) override {
     return Timed(&calls_.record_event, [&] { return driver_->RecordEvent(stream); });
@@ -66,6 +80,7 @@ class CountingDriver final : public Driver {
   }
 
   Driver* driver_;
+  Inventory* inventory_;
   DriverCallStats calls_;
 };
 

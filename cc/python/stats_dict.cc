@@ -25,6 +25,13 @@ constexpr Field<AllocatorStats, Bytes> kSizes[] = {
     {"largest_alloc_size", &AllocatorStats::largest_alloc_size},
     {"largest_free_block", &AllocatorStats::largest_free_block},
     {"largest_servable", &AllocatorStats::largest_servable},
+    {"bytes_stitchable", &AllocatorStats::bytes_stitchable},
+    {"bytes_small_free", &AllocatorStats::bytes_small_free},
+    {"bytes_created", &AllocatorStats::bytes_created},
+    {"bytes_released", &AllocatorStats::bytes_released},
+    {"bytes_device_total", &AllocatorStats::bytes_device_total},
+    {"bytes_device_free", &AllocatorStats::bytes_device_free},
+    {"bytes_outside", &AllocatorStats::bytes_outside},
 };
 
 constexpr Field<AllocatorStats, int64_t> kCounts[] = {
@@ -37,7 +44,9 @@ constexpr Field<AllocatorStats, int64_t> kCounts[] = {
     {"num_stitched_ranges", &AllocatorStats::num_stitched_ranges},
     {"num_reclaimed_ranges", &AllocatorStats::num_reclaimed_ranges},
     {"num_quarantined_blocks", &AllocatorStats::num_quarantined_blocks},
+    {"num_free_pieces", &AllocatorStats::num_free_pieces},
     {"num_stream_waits", &AllocatorStats::num_stream_waits},
+    {"num_device_waits", &AllocatorStats::num_device_waits},
 };
 
 constexpr Field<DriverCallStats, int64_t> kCalls[] = {

@@ -51,6 +51,13 @@ struct AllocatorStats {
   Bytes largest_alloc_size;      // largest request ever served
   Bytes largest_free_block;      // largest contiguous idle piece
   Bytes largest_servable;        // largest request that would succeed now, stitching and growth included
+  Bytes bytes_stitchable;        // largest request that free blocks alone would serve, stitched
+  Bytes bytes_small_free;        // idle inside the slabs of the small pool: for small requests only
+  Bytes bytes_created;           // of all physical blocks ever created
+  Bytes bytes_released;          // of all physical blocks given back to the device
+  Bytes bytes_device_total;      // physical memory of the device; 0: it was not asked
+  Bytes bytes_device_free;       // what nobody holds, by the driver
+  Bytes bytes_outside;           // neither free nor bytes_reserved: of other processes, contexts, libraries
 
   int64_t num_allocs = 0;        // requests served
   int64_t num_frees = 0;
@@ -61,7 +68,9 @@ struct AllocatorStats {
   int64_t num_stitched_ranges = 0;
   int64_t num_reclaimed_ranges = 0;
   int64_t num_quarantined_blocks = 0;
+  int64_t num_free_pieces = 0;   // contiguous idle pieces outside the small pool
   int64_t num_stream_waits = 0;  // waits put between streams so that memory could change hands
+  int64_t num_device_waits = 0;  // times a thread waited for the device so that memory could be mapped elsewhere
 
   WayStats by_way[kNumWays];
   DriverCallStats driver_calls;

@@ -1,0 +1,96 @@
+#include "cc/telemetry/labels.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace gmlake {
+namespace {
+
+struct Label {
+  int32_t parent;
+  std::string name;
+};
+
+thread_local int32_t current = kNoLabel;
+
+// Model: labels by number; a parent has a smaller number than its children. Threads: any. Entries never change, so
+// parents are read without the lock: `count` is raised when an entry is complete.
+class Table {
+ public:
+  int32_t Intern(int32_t parent, const std::string& name) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [found, is_new] = numbers_.try_emplace({parent, name}, kNoLabel);
+    if (!is_new) return found->second;
+    if (labels_.size() == kMostLabels) {
+      numbers_.erase(found);
+      return parent;
+    }
+    const int32_t number = static_cast<int32_t>(labels_.size());
+    labels_.push_back({parent, name});
+    parents_[number].store(parent, std::memory_order_release);
+    found->second = number;
+    return number;
+  }
+
+  int32_t ParentOf(int32_t label) const { return parents_[label].load(std::memory_order_acquire); }
+
+  Label Get(int32_t label) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return labels_[label];
+  }
+
+  int32_t count() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int32_t>(labels_.size());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Label> labels_;                                // guarded by mutex_
+  std::map<std::pair<int32_t, std::string>, int32_t> numbers_;  // guarded by mutex_
+  std::array<std::atomic<int32_t>, kMostLabels> parents_;
+};
+
+// Never destroyed: threads may ask while the process ends.
+Table& Labels() {
+  static Table* const table = new Table;
+  return *table;
+}
+
+}  // namespace
+
+int32_t CurrentLabel() { return current; }
+void SetCurrentLabel(int32_t label) { current = label; }
+
+int32_t InternLabel(int32_t parent, const std::string& name) { return Labels().Intern(parent, name); }
+
+bool IsWithin(int32_t label, int32_t ancestor) {
+  while (label > ancestor) label = Labels().ParentOf(label);
+  return label == ancestor;
+}
+
+bool HasName(int32_t label, const std::string& name) {
+  for (; label != kNoLabel; label = Labels().ParentOf(label)) {
+    if (Labels().Get(label).name == name) return true;
+  }
+  return false;
+}
+
+std::string LabelPath(int32_t label) {
+  if (label == kNoLabel) return "";
+  const Label own = Labels().Get(label);
+  const std::string above = LabelPath(own.parent);
+  return above.empty() ? own.name : above + "/" + own.name;
+}
+
+std::vector<std::string> LabelPaths() {
+  std::vector<std::string> paths;
+  const int32_t count = Labels().count();
+  for (int32_t label = 0; label < count; ++label) paths.push_back(LabelPath(label));
+  return paths;
+}
+
+}  // namespace gmlake

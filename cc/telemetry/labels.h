@@ -1,0 +1,35 @@
+// Names that a program gives to what it is doing, as numbers that fit into a lease.
+//
+// A label is a path: "train/step" is "step" inside "train". Each thread has a current label, which every lease that it
+// asks for carries. Labels are never forgotten, so they should name kinds of work, not single steps.
+#ifndef GMLAKE_TELEMETRY_LABELS_H_
+#define GMLAKE_TELEMETRY_LABELS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gmlake {
+
+inline constexpr int32_t kNoLabel = -1;
+// Beyond so many, new names are counted under their parent: a program that numbers its labels must not fill the memory.
+inline constexpr int32_t kMostLabels = 1 << 16;
+
+// The calling thread's label. Cost: a few nanoseconds.
+int32_t CurrentLabel();
+void SetCurrentLabel(int32_t label);
+
+// The label `name` inside `parent` (kNoLabel: at the top). Thread rule: any; a lock of its own.
+int32_t InternLabel(int32_t parent, const std::string& name);
+// Is `label` the same as `ancestor`, or inside it?
+bool IsWithin(int32_t label, int32_t ancestor);
+// Does the label's path contain this name, at whatever depth?
+bool HasName(int32_t label, const std::string& name);
+
+// "train/step"; empty for kNoLabel. And all of them, by number.
+std::string LabelPath(int32_t label);
+std::vector<std::string> LabelPaths();
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_TELEMETRY_LABELS_H_
