@@ -4,13 +4,12 @@
 #   make demo                 see it work, with or without a GPU
 #   make test                 everything that CI checks
 #   make sanitize             the C++ tests under AddressSanitizer, UBSan and ThreadSanitizer
-#   make test-matrix          the wheel in fresh environments: each Python of PYTHONS with each JAX that it can run
+#   make test-matrix          the wheel in fresh environments: each Python that is here with the JAX lines that it can run
 #   make wheel                dist/*.whl
 #   make format               rewrite the sources as `make test` wants them
 #   make clean                remove what was made here
 
 PYTHON ?= python3
-PYTHONS ?= python3.11 python3.12
 VENV ?= .venv
 BIN := $(VENV)/bin
 BAZEL := bazel/run
@@ -60,7 +59,7 @@ sanitize: setup
 	$(BAZEL) test --config=tsan $(SANITIZED)
 
 test-matrix: setup
-	PYTHONS='$(PYTHONS)' tools/test-matrix
+	$(BIN)/python tools/test_matrix.py
 
 wheel: setup
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

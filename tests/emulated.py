@@ -85,12 +85,16 @@ def _body_of(file, name):
 
 def _main():
     request = json.loads(sys.argv[1])
+    import tested
+
     from gmlake_jax import emulator
 
+    tested.check_inside()
     emulator.start(**request["machine"])
     body = _body_of(request["file"], request["name"])
     body(**request["parameters"])
     broken = emulator.violations()
+    tested.log_program(broken, emulator.launches())
     assert broken == 0, f"{broken} rules of CUDA were broken:\n{emulator.describe_violations()}"
     print(f"{emulator.launches()} launches, no rule broken")
 

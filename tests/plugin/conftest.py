@@ -8,15 +8,16 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from gmlake_jax import emulator
 
 PRELUDE = """
 import gc, json, time
+import tested
 from gmlake_jax import emulator
+tested.check_inside()
 emulator.start()
 import jax
 import numpy as np
@@ -34,6 +35,7 @@ def bytes_in_use(expected):
     return gmlake_jax.memory_stats()["bytes_in_use"]
 
 def answer(**values):
+    tested.log_program(emulator.violations(), emulator.launches())
     print(json.dumps(values | {"violations": emulator.violations(), "broken": emulator.describe_violations()}))
 """
 
@@ -42,7 +44,7 @@ NOT_INHERITED = ("GMLAKE", "XLA_", "JAX_", "TF_FORCE")
 
 def _environment(variables):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-    return inherited | {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cuda", "TF_CPP_MIN_LOG_LEVEL": "3"} | variables
+    return inherited | {"JAX_PLATFORMS": "cuda", "TF_CPP_MIN_LOG_LEVEL": "3"} | variables
 
 
 class Run:
@@ -68,7 +70,7 @@ class Run:
 @pytest.fixture
 def run_jax():
     """run_jax(program, VARIABLE=value, ...): the program in a fresh process over the emulated device."""
-    if not (ROOT / "gmlake_jax" / "_emulator" / "libcuda.so.1").exists():
+    if not (emulator.library_folder() / "libcuda.so.1").exists():
         pytest.skip("no emulated device is built")
 
     def run(program, **variables):
