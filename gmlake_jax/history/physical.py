@@ -11,8 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gmlake_jax.history.schema import NONE, RangeKind, Table
+from gmlake_jax.history.schema import NONE, Table
 from gmlake_jax.history.snapshot import Snapshot
+from gmlake_jax.history.state import State
 
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -32,8 +33,7 @@ SPAN = np.dtype([("start", "<i8"), ("end", "<i8")])
 
 def homes_of(snapshot: Snapshot) -> dict[int, int]:
     """The home address of each block."""
-    primitive = set(snapshot.ranges["id"][snapshot.ranges["kind"] == RangeKind.PRIMITIVE].tolist())
-    return {block: address for owner, block, address in snapshot.mappings.tolist() if owner in primitive}
+    return State.of(snapshot).homes
 
 
 def ranges_of_blocks(snapshot: Snapshot) -> dict[int, list[int]]:
@@ -46,36 +46,13 @@ def ranges_of_blocks(snapshot: Snapshot) -> dict[int, list[int]]:
 
 def pieces_of(snapshot: Snapshot) -> Table:
     """All pieces of all leases. A lease with nothing mapped behind it is one piece, at home where it is."""
-    rows: list[tuple[int, int, int, int, int]] = []
-    finder = _PieceFinder(snapshot)
-    for index, (address, size) in enumerate(snapshot.leases[["address", "size"]].tolist()):
-        rows += [(index, *piece) for piece in finder.find(address, size)]
+    state = State.of(snapshot)
+    rows = [
+        (index, *piece)
+        for index, (address, size) in enumerate(snapshot.leases[["address", "size"]].tolist())
+        for piece in state.pieces(address, size)
+    ]
     return np.array(rows, PIECE)
-
-
-class _PieceFinder:
-    """Walks the mappings from an address on. Immutable once made; logarithmic to begin, then a step a block."""
-
-    def __init__(self, snapshot: Snapshot):
-        mappings = snapshot.mappings[np.argsort(snapshot.mappings["address"])]
-        self._mappings: list[tuple[int, int, int]] = mappings.tolist()
-        self._addresses = mappings["address"]
-        self._sizes: dict[int, int] = dict(snapshot.blocks[["id", "size"]].tolist())
-        self._homes = homes_of(snapshot)
-
-    def find(self, address: int, size: int) -> list[tuple[int, int, int, int]]:
-        """Block, home, size and offset of each piece of `size` bytes from `address` on."""
-        index = int(np.searchsorted(self._addresses, np.uint64(address), side="right")) - 1
-        found, done = [], 0
-        while done < size and 0 <= index < len(self._mappings):
-            _, block, start = self._mappings[index]
-            inside = address + done - start
-            length = min(size - done, self._sizes[block] - inside)
-            if inside < 0 or length <= 0:
-                break
-            found.append((block, self._homes.get(block, start) + inside, length, done))
-            done, index = done + length, index + 1
-        return found if done == size else [(NONE, address, size, 0)]
 
 
 def merge_spans(starts: Integers, ends: Integers) -> Table:

@@ -6,8 +6,9 @@ is found by undoing all events from the snapshot at the end; without one, by tak
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,12 +33,22 @@ Row: TypeAlias = tuple[int, ...]
 TIME, ADDRESS, SIZE, REQUESTED, STREAM, RANGE_ID, BLOCK_ID, ANNOTATION, KIND, WAY = range(10)
 
 
+class Piece(NamedTuple):
+    """Bytes of a lease that lie together in one block."""
+
+    block: int  # NONE where nothing is known of blocks
+    home: int  # home address of the first byte
+    size: int
+    offset: int  # in the lease
+
+
 class State:
     """Ranges, blocks, mappings and leases, changed by one event at a time, in either direction.
 
     Model: four dictionaries, leases and mappings by address. Whatever an event refers to and is not there is ignored: a
-    recording may begin in the middle. Thread rule: one thread. Cost: constant for an event; `snapshot()` costs as much
-    as there is.
+    recording may begin in the middle. Invariant: `_addresses` are those of `mappings`, in order. Thread rule: one
+    thread. Cost: little more than constant for an event, a step a block for `pieces`; `snapshot()` costs as much as
+    there is.
     """
 
     def __init__(self) -> None:
@@ -45,13 +56,16 @@ class State:
         self.ranges: dict[int, tuple[int, int, int]] = {}  # kind, address, size
         self.mappings: dict[int, tuple[int, int]] = {}  # range, block
         self.leases: dict[int, tuple[int, ...]] = {}  # a row of LEASE after the address
+        self.homes: dict[int, int] = {}  # of each block, its address in the primitive range
+        self._addresses: list[int] = []
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> State:
         state = cls()
         state.blocks = {key: (flag, size) for key, flag, size in snapshot.blocks.tolist()}
         state.ranges = {key: tuple(rest) for key, *rest in snapshot.ranges.tolist()}
-        state.mappings = {address: (owner, block) for owner, block, address in snapshot.mappings.tolist()}
+        for owner, block, address in snapshot.mappings.tolist():
+            state._map(address, owner, block)
         live = snapshot.leases[snapshot.leases["state"] == LeaseState.LIVE]
         state.leases = {address: tuple(rest) for address, *rest in live.tolist()}
         return state
@@ -84,10 +98,22 @@ class State:
         self.blocks.pop(event[BLOCK_ID], None)
 
     def add_mapping(self, event: Row) -> None:
-        self.mappings[event[ADDRESS]] = (event[RANGE_ID], event[BLOCK_ID])
+        self._map(event[ADDRESS], event[RANGE_ID], event[BLOCK_ID])
+
+    def _map(self, address: int, owner: int, block: int) -> None:
+        if address not in self.mappings:
+            insort(self._addresses, address)
+        self.mappings[address] = (owner, block)
+        if owner not in self.ranges or self.ranges[owner][0] == RangeKind.PRIMITIVE:
+            self.homes[block] = address
 
     def remove_mapping(self, event: Row) -> None:
-        self.mappings.pop(event[ADDRESS], None)
+        address = event[ADDRESS]
+        if address in self.mappings:
+            _, block = self.mappings.pop(address)
+            del self._addresses[bisect_left(self._addresses, address)]
+            if self.homes.get(block) == address:
+                del self.homes[block]
 
     def add_range(self, event: Row) -> None:
         kind = RangeKind.STITCHED if event[KIND] == Kind.STITCH else RangeKind.PRIMITIVE
@@ -103,6 +129,21 @@ class State:
     def quarantine(self, event: Row) -> None:
         if event[BLOCK_ID] in self.blocks:
             self.blocks[event[BLOCK_ID]] = (1, self.blocks[event[BLOCK_ID]][1])
+
+    def pieces(self, address: int, size: int) -> list[Piece]:
+        """What stands behind these addresses, in order; one piece without a block where that is not known."""
+        found: list[Piece] = []
+        done, index = 0, bisect_right(self._addresses, address) - 1
+        while done < size and 0 <= index < len(self._addresses):
+            start = self._addresses[index]
+            block = self.mappings[start][1]
+            inside = address + done - start
+            length = min(size - done, self.blocks.get(block, (0, 0))[1] - inside)
+            if inside < 0 or length <= 0:
+                break
+            found.append(Piece(block, self.homes.get(block, start) + inside, length, done))
+            done, index = done + length, index + 1
+        return found if done == size else [Piece(NONE, address, size, 0)]
 
     def snapshot(self, about: About | None = None, annotations: tuple[str, ...] = (), time_ns: int = NONE) -> Snapshot:
         mappings = [
