@@ -13,12 +13,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gmlake_jax import _gmlake
 from gmlake_jax.errors import GmlakeError
+
+if TYPE_CHECKING:
+    from gmlake_jax import _gmlake
 
 Integers = NDArray[np.int64]
 
@@ -45,15 +48,22 @@ class Columns:
 
 def read_trace(path: str) -> _gmlake.Trace:
     """The checked trace in `path`, named after the file."""
-    columns = _read_columns(path)
+    return check_trace(Path(path).stem, read_columns(path))
+
+
+def check_trace(name: str, columns: Columns) -> _gmlake.Trace:
+    """A trace of these events; TraceError where they make no sense."""
+    from gmlake_jax import _gmlake
+
     bytes_of = {field.name: getattr(columns, field.name).tobytes() for field in fields(Columns)}
     try:
-        return _gmlake.Trace(Path(path).stem, **bytes_of)
+        return _gmlake.Trace(name, **bytes_of)
     except RuntimeError as error:
         raise TraceError(str(error)) from error
 
 
-def _read_columns(path: str) -> Columns:
+def read_columns(path: str) -> Columns:
+    """The events in `path`, not yet checked for sense."""
     try:
         with open(path, "rb") as file:
             start = file.read(len("Thread,"))

@@ -121,7 +121,7 @@ def _check_format(name: Any) -> None:
 # --- npz
 
 
-def _npz_bytes(history: History) -> bytes:
+def npz_bytes(history: History) -> bytes:
     meta, tables = to_parts(history)
     buffer = io.BytesIO()
     encoded = np.frombuffer(json.dumps(meta).encode(), np.uint8)
@@ -161,7 +161,7 @@ def _column_from_json(name: str, column: str, values: list[Any]) -> list[int]:
     return [words[value.upper()] for value in values] if words else values
 
 
-def _json_bytes(history: History) -> bytes:
+def json_bytes(history: History) -> bytes:
     meta, tables = to_parts(history)
     shown = {
         name: {column: _column_to_json(name, column, rows) for column in rows.dtype.names or ()}
@@ -194,7 +194,7 @@ def _load_json(data: bytes) -> History:
 
 def save(history: History, path: str | Path, *, force: bool = False) -> None:
     """Writes npz, or JSON where `path` ends with .json. CommandError where `path` exists and `force` is not given."""
-    encode = _json_bytes if str(path).endswith(".json") else _npz_bytes
+    encode = json_bytes if str(path).endswith(".json") else npz_bytes
     write_file(path, encode(history), force=force)
 
 
@@ -233,3 +233,12 @@ def load_snapshot(path: str | Path) -> Snapshot:
     if snapshot is None:
         raise HistoryError(f"{path}: a recording without a snapshot of its end")
     return snapshot
+
+
+def is_trace(path: str | Path) -> bool:
+    """Whether the npz at `path` is a trace for replay, which has other arrays."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "op.npy" in archive.namelist()
+    except _DAMAGED:
+        return False
