@@ -1,6 +1,17 @@
 #include "cc/base/status.h"
 
+#include <utility>
+
 namespace gmlake {
+
+Status::Status(StatusCode code, std::string message) {
+  if (code != StatusCode::kOk) failure_ = std::make_shared<const Failure>(Failure{code, std::move(message)});
+}
+
+const std::string& Status::message() const {
+  static const std::string none;
+  return ok() ? none : failure_->message;
+}
 
 const char* ToString(StatusCode code) {
   switch (code) {

@@ -3,9 +3,10 @@
 #ifndef GMLAKE_BASE_STATUS_H_
 #define GMLAKE_BASE_STATUS_H_
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace gmlake {
 
@@ -21,22 +22,26 @@ enum class StatusCode {
 
 const char* ToString(StatusCode code);
 
-// Success, or a code with a message. A successful status owns no memory.
+// Success, or a code with a message. Success is a null pointer, because every request returns one through several
+// layers: nothing is written to make one and nothing is done to destroy it. Failures are immutable and shared by copies.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message);
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
-  const std::string& message() const { return message_; }
+  bool ok() const { return failure_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
+  const std::string& message() const;
 
   // For places where failing is expected and harmless, with the reason beside the call.
   void IgnoreError() const {}
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  struct Failure {
+    StatusCode code;
+    std::string message;
+  };
+  std::shared_ptr<const Failure> failure_;
 };
 
 inline Status OkStatus() { return Status(); }
@@ -45,19 +50,20 @@ inline Status OkStatus() { return Status(); }
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(T value) : state_(std::move(value)) {}              // NOLINT: implicit by design
-  StatusOr(Status status) : state_(std::move(status)) {}       // NOLINT: implicit by design
+  StatusOr(T value) : value_(std::move(value)) {}              // NOLINT: implicit by design
+  StatusOr(Status status) : status_(std::move(status)) {}      // NOLINT: implicit by design
 
-  bool ok() const { return std::holds_alternative<T>(state_); }
-  Status status() const { return ok() ? OkStatus() : std::get<Status>(state_); }
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
 
-  T& operator*() { return std::get<T>(state_); }
-  const T& operator*() const { return std::get<T>(state_); }
-  T* operator->() { return &std::get<T>(state_); }
-  const T* operator->() const { return &std::get<T>(state_); }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
 
  private:
-  std::variant<T, Status> state_;
+  Status status_;
+  std::optional<T> value_;
 };
 
 }  // namespace gmlake
