@@ -63,9 +63,8 @@ bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size)
 
 bool Allocator::Free(Address address, StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const ChunkId chunk = leases_.Find(address);
+  const ChunkId chunk = leases_.Erase(address);
   if (chunk == kNone) return false;
-  leases_.Erase(address);
   const Bytes size = PlacedSize(chunk);
   journal_.OnFree({address, chunk, size, memory_.chunks[chunk].requested, stream});
   books_.bytes_in_use -= size;

@@ -27,34 +27,22 @@ void BlockTable::Remove(BlockId id) {
   unused_.push_back(id);
 }
 
-BlockId BlockTable::At(Address address) const {
-  const PrimitiveRange* range = RangeOf(address);
-  if (range == nullptr) return kNone;
-  const size_t granule = static_cast<size_t>((address - range->base) / granularity_);
-  return granule < range->granules.size() ? range->granules[granule] : kNone;
-}
-
-void BlockTable::Repoint(Address from, Address to, ChunkId chunk) {
-  Address at = Address() + AlignUp(from - Address(), granularity_);
-  while (at < to) {
-    const BlockId id = At(at);
-    if (id == kNone) return;
-    if (blocks_[id].home == at) blocks_[id].first_chunk = chunk;
-    at = blocks_[id].end();
+void BlockTable::RepointBlocks(Address from, Address to, ChunkId chunk) {
+  const PrimitiveRange* range = RangeOf(from);
+  if (range == nullptr) return;
+  size_t granule = GranuleOf(*range, from - Bytes(1) + granularity_);
+  const size_t end = std::min(range->granules.size(), GranuleOf(*range, to - Bytes(1)) + 1);
+  while (granule < end && range->granules[granule] != kNone) {
+    Block& block = blocks_[range->granules[granule]];
+    if (block.home >= from) block.first_chunk = chunk;
+    granule = GranuleOf(*range, block.end());
   }
-}
-
-const PrimitiveRange* BlockTable::RangeOf(Address address) const {
-  for (const PrimitiveRange& range : ranges_) {
-    if (range.base <= address && address < range.base + range.size) return &range;
-  }
-  return nullptr;
 }
 
 void BlockTable::Mark(const Block& block, BlockId id) {
   PrimitiveRange& range = const_cast<PrimitiveRange&>(*RangeOf(block.home));
-  const size_t first = static_cast<size_t>((block.home - range.base) / granularity_);
-  const size_t last = first + static_cast<size_t>(block.size / granularity_);
+  const size_t first = GranuleOf(range, block.home);
+  const size_t last = first + static_cast<size_t>(block.size.count() >> shift_);
   if (range.granules.size() < last) range.granules.resize(last, kNone);
   std::fill(range.granules.begin() + first, range.granules.begin() + last, id);
 }

@@ -32,11 +32,13 @@ struct PrimitiveRange {
   std::vector<BlockId> granules;  // which block; grows with use
 };
 
-// Invariant: blocks do not overlap, and first_chunk follows every split and merge (Repoint).
+// Invariant: blocks do not overlap, and first_chunk follows every split and merge (Repoint). The granularity is a power
+// of two.
 // Thread rule: the allocator's lock. Cost: constant per look-up, one step per block for Repoint.
 class BlockTable {
  public:
-  explicit BlockTable(Bytes granularity) : granularity_(granularity) {}
+  explicit BlockTable(Bytes granularity)
+      : granularity_(granularity), shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
 
   void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}}); }
   const std::vector<PrimitiveRange>& ranges() const { return ranges_; }
@@ -48,9 +50,20 @@ class BlockTable {
   const Block& operator[](BlockId id) const { return blocks_[id]; }
 
   // The block at `address`, or kNone where there is no block.
-  BlockId At(Address address) const;
-  // Blocks whose first byte lies in [from, to) are now covered by `chunk`.
-  void Repoint(Address from, Address to, ChunkId chunk);
+  BlockId At(Address address) const {
+    const PrimitiveRange* range = RangeOf(address);
+    if (range == nullptr) return kNone;
+    const size_t granule = GranuleOf(*range, address);
+    return granule < range->granules.size() ? range->granules[granule] : kNone;
+  }
+
+  // Blocks whose first byte lies in [from, to) are now covered by `chunk`. Most chunks are smaller than a granule or
+  // lie inside one block, and then there is nothing to do.
+  void Repoint(Address from, Address to, ChunkId chunk) {
+    const uint64_t granule_before = (from.value() - 1) >> shift_;
+    const uint64_t last_granule = (to.value() - 1) >> shift_;
+    if (granule_before != last_granule) RepointBlocks(from, to, chunk);
+  }
 
   Bytes granularity() const { return granularity_; }
   int64_t count() const { return static_cast<int64_t>(blocks_.size() - unused_.size()); }
@@ -69,10 +82,20 @@ class BlockTable {
   }
 
  private:
-  const PrimitiveRange* RangeOf(Address address) const;
+  const PrimitiveRange* RangeOf(Address address) const {
+    for (const PrimitiveRange& range : ranges_) {
+      if (range.base <= address && address < range.base + range.size) return &range;
+    }
+    return nullptr;
+  }
+  size_t GranuleOf(const PrimitiveRange& range, Address address) const {
+    return static_cast<size_t>((address - range.base).count() >> shift_);
+  }
+  void RepointBlocks(Address from, Address to, ChunkId chunk);
   void Mark(const Block& block, BlockId id);
 
   Bytes granularity_;
+  int shift_;  // the granularity's logarithm
   std::vector<PrimitiveRange> ranges_;
   std::vector<Block> blocks_;
   std::vector<BlockId> unused_;

@@ -23,18 +23,19 @@ enum class ChunkState : uint8_t {
   kHole,  // addresses without a block
 };
 
-struct Chunk {
+// One cache line, because a request or a free touches a few of these and little else.
+struct alignas(64) Chunk {
   Address address;
   Bytes size;
-  ChunkId previous = kNone;  // neighbours by address
-  ChunkId next = kNone;
-  ChunkState state = ChunkState::kFree;
-  bool small = false;          // lives in the small pool
-  bool tail = false;           // free, and only the last hole of its range comes after it
-  RangeId range = kNone;       // the stitched range through which it is leased
-  ChunkId next_piece = kNone;  // the same lease goes on there
   Bytes requested;             // first piece of a lease: as asked for
   int64_t freed = 0;           // Memory::ticks() when the last of its bytes came free
+  ChunkId previous = kNone;    // neighbours by address
+  ChunkId next = kNone;
+  ChunkId next_piece = kNone;  // the same lease goes on there
+  RangeId range = kNone;       // the stitched range through which it is leased
+  ChunkState state = ChunkState::kFree;
+  bool small = false;  // lives in the small pool
+  bool tail = false;   // free, and only the last hole of its range comes after it
 
   Address end() const { return address + size; }
 };

@@ -1,6 +1,6 @@
 #include "cc/core/free_bins.h"
 
-#include <algorithm>
+#include <iterator>
 
 namespace gmlake {
 namespace {
@@ -9,74 +9,70 @@ bool Before(const FreeBins::Entry& entry, Bytes size, Address address) {
   return entry.size != size ? entry.size < size : entry.address < address;
 }
 
+bool Is(const FreeBins::Entry& entry, Bytes size, Address address) {
+  return entry.size == size && entry.address == address;
+}
+
 }  // namespace
 
-void FreeBins::Insert(const Entry& entry) {
-  const int index = BinOf(entry.size);
-  Bin& bin = bins_[index];
-  bin.insert(Find(bin, entry.size, entry.address), entry);
-  words_[index / 64] |= uint64_t{1} << (index % 64);
-  summary_ |= uint64_t{1} << (index / 64);
+void FreeBins::InsertIntoFull(int bin, const Entry& entry) {
+  Entries& more = more_[bin];
+  if (Before(least_[bin], entry.size, entry.address)) {
+    more.insert(Find(more, entry.size, entry.address), entry);
+  } else {
+    more.push_back(least_[bin]);
+    least_[bin] = entry;
+  }
 }
 
-void FreeBins::Erase(Bytes size, Address address) {
-  const int index = BinOf(size);
-  Bin& bin = bins_[index];
-  bin.erase(Find(bin, size, address));
-  if (!bin.empty()) return;
-  words_[index / 64] &= ~(uint64_t{1} << (index % 64));
-  if (words_[index / 64] == 0) summary_ &= ~(uint64_t{1} << (index / 64));
+void FreeBins::EraseFromMany(int bin, Bytes size, Address address) {
+  Entries& more = more_[bin];
+  if (Is(least_[bin], size, address)) {
+    least_[bin] = more.back();
+    more.pop_back();
+  } else {
+    more.erase(std::prev(Find(more, size, address)));
+  }
 }
 
-ChunkId FreeBins::BestFit(Bytes size) const {
-  const int index = BinOf(size);
-  const Bin& bin = bins_[index];
-  const auto entry = Find(bin, size, Address());
-  if (entry != bin.end()) return entry->chunk;
-  const int next = NextBin(index);
-  return next < 0 ? kNone : bins_[next].front().chunk;
+// The bin's largest entry fits; which is the last, from largest to least, that does?
+ChunkId FreeBins::FitAmongMany(int bin, Bytes size) const {
+  return std::prev(Find(more_[bin], size, Address()))->chunk;
 }
 
 Bytes FreeBins::Largest() const {
-  if (summary_ == 0) return Bytes(0);
-  const int word = 63 - __builtin_clzll(summary_);
-  return bins_[word * 64 + 63 - __builtin_clzll(words_[word])].back().size;
+  const int last = LastBin();
+  if (last < 0) return Bytes(0);
+  return more_[last].empty() ? least_[last].size : more_[last].front().size;
 }
 
 bool FreeBins::Contains(Bytes size, Address address) const {
-  const Bin& bin = bins_[BinOf(size)];
-  const auto entry = Find(bin, size, address);
-  return entry != bin.end() && entry->size == size && entry->address == address;
+  const int bin = BinOf(size);
+  if (least_[bin].chunk != kNone && Is(least_[bin], size, address)) return true;
+  const auto after = Find(more_[bin], size, address);
+  return after != more_[bin].begin() && Is(*std::prev(after), size, address);
 }
 
-int64_t FreeBins::count() const {
-  int64_t total = 0;
-  for (const Bin& bin : bins_) total += static_cast<int64_t>(bin.size());
-  return total;
+int FreeBins::LastBin() const {
+  if (summary_ == 0) return -1;
+  const int word = 63 - __builtin_clzll(summary_);
+  return word * 64 + 63 - __builtin_clzll(words_[word]);
 }
 
-// Sizes below 16 units have a bin each; above, an octave has 16.
-int FreeBins::BinOf(Bytes size) {
-  const uint64_t units = static_cast<uint64_t>(size.count()) >> kUnitBits;
-  if (units < (1u << kSubBits)) return static_cast<int>(units);
-  const int octave = 63 - __builtin_clzll(units) - kSubBits;
-  const int sub = static_cast<int>(units >> octave) & ((1 << kSubBits) - 1);
-  return std::min(kNumBins - 1, ((octave + 1) << kSubBits) + sub);
-}
-
-int FreeBins::NextBin(int bin) const {
+int FreeBins::PreviousBin(int bin) const {
   const int word = bin / 64;
-  const uint64_t here = bin % 64 == 63 ? 0 : words_[word] & (~uint64_t{0} << (bin % 64 + 1));
-  if (here != 0) return word * 64 + __builtin_ctzll(here);
-  const uint64_t above = summary_ & (~uint64_t{0} << (word + 1));
-  if (above == 0) return -1;
-  const int next = __builtin_ctzll(above);
-  return next * 64 + __builtin_ctzll(words_[next]);
+  const uint64_t here = words_[word] & ((uint64_t{1} << (bin % 64)) - 1);
+  if (here != 0) return word * 64 + 63 - __builtin_clzll(here);
+  const uint64_t below = summary_ & ((uint64_t{1} << word) - 1);
+  if (below == 0) return -1;
+  const int previous = 63 - __builtin_clzll(below);
+  return previous * 64 + 63 - __builtin_clzll(words_[previous]);
 }
 
-FreeBins::Bin::const_iterator FreeBins::Find(const Bin& bin, Bytes size, Address address) {
-  return std::partition_point(bin.begin(), bin.end(), [&](const Entry& entry) {
-    return Before(entry, size, address);
+// The first entry, in descending order, that comes before (size, address).
+FreeBins::Entries::const_iterator FreeBins::Find(const Entries& entries, Bytes size, Address address) {
+  return std::partition_point(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return !Before(entry, size, address);
   });
 }
 

@@ -1,10 +1,12 @@
 // Free chunks by size: the answer to "the smallest piece that is large enough, lowest address first".
 //
-// Sixteen bins per octave, each a vector sorted by (size, address); two levels of bitmaps find the next bin that is not
-// empty. The order is total, so the answer depends on what is free and on nothing else (no use order, no history).
+// Sixteen bins per octave; two levels of bitmaps find the next bin that is not empty. Nearly always a bin holds one
+// entry or none, so each bin's least entry stands in an array of its own and the others in a vector that is rarely looked
+// at. The order is total, so the answer depends on what is free and on nothing else (no use order, no history).
 #ifndef GMLAKE_CORE_FREE_BINS_H_
 #define GMLAKE_CORE_FREE_BINS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -14,48 +16,94 @@
 
 namespace gmlake {
 
-// Model: a multiset of (size, address, chunk). Invariant: a bin's bit is set exactly when the bin holds an entry.
-// Thread rule: the allocator's lock. Cost: a binary search and a short memmove; no heap traffic once warm.
+// Model: a multiset of (size, address, chunk). Invariant: a bin's bit is set exactly when the bin holds an entry, and its
+// least entry comes before all others. Thread rule: the allocator's lock. Cost: a cache line or two where a bin holds one
+// entry; else a binary search and a short memmove. No heap traffic once warm.
 class FreeBins {
  public:
   struct Entry {
     Bytes size;
     Address address;
-    ChunkId chunk;
+    ChunkId chunk = kNone;
   };
 
-  void Insert(const Entry& entry);
-  void Erase(Bytes size, Address address);
+  void Insert(const Entry& entry) {
+    const int bin = BinOf(entry.size);
+    if (least_[bin].chunk != kNone) return InsertIntoFull(bin, entry);
+    least_[bin] = entry;
+    words_[bin / 64] |= uint64_t{1} << (bin % 64);
+    summary_ |= uint64_t{1} << (bin / 64);
+  }
+
+  void Erase(Bytes size, Address address) {
+    const int bin = BinOf(size);
+    if (!more_[bin].empty()) return EraseFromMany(bin, size, address);
+    least_[bin].chunk = kNone;
+    words_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+    if (words_[bin / 64] == 0) summary_ &= ~(uint64_t{1} << (bin / 64));
+  }
+
   // The best fit for `size`, or kNone.
-  ChunkId BestFit(Bytes size) const;
+  ChunkId BestFit(Bytes size) const {
+    const int bin = BinOf(size);
+    if (least_[bin].chunk != kNone && size <= least_[bin].size) return least_[bin].chunk;
+    if (!more_[bin].empty() && size <= more_[bin].front().size) return FitAmongMany(bin, size);
+    const int next = NextBin(bin);
+    return next < 0 ? kNone : least_[next].chunk;
+  }
+
   // The largest entry's size, or zero.
   Bytes Largest() const;
   bool Contains(Bytes size, Address address) const;
-  int64_t count() const;
 
   // Calls `visit(entry)` from the largest entry down to `smallest`.
   template <typename Visit>
   void ForEachFromLargest(Bytes smallest, Visit visit) const {
-    for (int bin = kNumBins - 1; bin >= 0; --bin) {
-      for (auto entry = bins_[bin].rbegin(); entry != bins_[bin].rend(); ++entry) {
-        if (entry->size < smallest) return;
-        visit(*entry);
+    for (int bin = LastBin(); bin >= 0; bin = PreviousBin(bin)) {
+      for (const Entry& entry : more_[bin]) {
+        if (entry.size < smallest) return;
+        visit(entry);
       }
+      if (least_[bin].size < smallest) return;
+      visit(least_[bin]);
     }
   }
 
  private:
-  using Bin = std::vector<Entry>;
-  static constexpr int kUnitBits = 8;     // sizes are multiples of 256 bytes
-  static constexpr int kSubBits = 4;      // 16 bins per octave
-  static constexpr int kNumBins = 640;    // up to 2^47 bytes
+  using Entries = std::vector<Entry>;
+  static constexpr int kUnitBits = 8;   // sizes are multiples of 256 bytes
+  static constexpr int kSubBits = 4;    // 16 bins per octave
+  static constexpr int kNumBins = 640;  // up to 2^47 bytes
   static constexpr int kNumWords = kNumBins / 64;
 
-  static int BinOf(Bytes size);
-  int NextBin(int bin) const;  // the first bin above `bin` that holds an entry, or -1
-  static Bin::const_iterator Find(const Bin& bin, Bytes size, Address address);
+  // Sizes below 16 units have a bin each; above, an octave has 16.
+  static int BinOf(Bytes size) {
+    const uint64_t units = static_cast<uint64_t>(size.count()) >> kUnitBits;
+    if (units < (1u << kSubBits)) return static_cast<int>(units);
+    const int octave = 63 - __builtin_clzll(units) - kSubBits;
+    return std::min(kNumBins - 1, (octave << kSubBits) + static_cast<int>(units >> octave));
+  }
 
-  std::array<Bin, kNumBins> bins_;
+  // The first bin above `bin` that holds an entry, or -1.
+  int NextBin(int bin) const {
+    const int word = bin / 64;
+    const uint64_t here = words_[word] & (~uint64_t{1} << (bin % 64));
+    if (here != 0) return word * 64 + __builtin_ctzll(here);
+    const uint64_t above = summary_ & (~uint64_t{1} << word);
+    if (above == 0) return -1;
+    const int next = __builtin_ctzll(above);
+    return next * 64 + __builtin_ctzll(words_[next]);
+  }
+
+  int LastBin() const;
+  int PreviousBin(int bin) const;  // the first bin below `bin` that holds an entry, or -1
+  void InsertIntoFull(int bin, const Entry& entry);
+  void EraseFromMany(int bin, Bytes size, Address address);
+  ChunkId FitAmongMany(int bin, Bytes size) const;
+  static Entries::const_iterator Find(const Entries& entries, Bytes size, Address address);
+
+  std::array<Entry, kNumBins> least_;
+  std::array<Entries, kNumBins> more_;          // largest first, so that the next least is at the back
   std::array<uint64_t, kNumWords> words_ = {};  // one bit per bin
   uint64_t summary_ = 0;                        // one bit per word
 };

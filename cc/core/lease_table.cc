@@ -10,16 +10,13 @@ void LeaseTable::Insert(Address address, ChunkId chunk) {
 
 ChunkId LeaseTable::Find(Address address) const { return slots_[Locate(address)].chunk; }
 
-void LeaseTable::Erase(Address address) {
+ChunkId LeaseTable::Erase(Address address) {
   const size_t slot = Locate(address);
-  if (slots_[slot].chunk == kNone) return;
+  const ChunkId chunk = slots_[slot].chunk;
+  if (chunk == kNone) return kNone;
   CloseGap(slot);
   --count_;
-}
-
-// Fibonacci hashing; the low 8 bits of an address are always zero.
-size_t LeaseTable::HomeOf(Address address) const {
-  return static_cast<size_t>(((address.value() >> 8) * 0x9E3779B97F4A7C15ull) >> 20) & mask();
+  return chunk;
 }
 
 // The slot that holds `address`, or the empty slot where it would go.

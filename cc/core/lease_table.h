@@ -19,7 +19,8 @@ class LeaseTable {
   void Insert(Address address, ChunkId chunk);
   // The lease at `address`, or kNone.
   ChunkId Find(Address address) const;
-  void Erase(Address address);
+  // Erases it, and says what was there.
+  ChunkId Erase(Address address);
   int64_t count() const { return count_; }
 
   template <typename Visit>
@@ -36,7 +37,10 @@ class LeaseTable {
   };
 
   size_t mask() const { return slots_.size() - 1; }
-  size_t HomeOf(Address address) const;
+  // Fibonacci hashing; the low 8 bits of an address are always zero.
+  size_t HomeOf(Address address) const {
+    return static_cast<size_t>(((address.value() >> 8) * 0x9E3779B97F4A7C15ull) >> 20) & mask();
+  }
   size_t Locate(Address address) const;
   void CloseGap(size_t gap);
   void Double();

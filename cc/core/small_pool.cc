@@ -21,8 +21,7 @@ void SmallPool::Give(ChunkId chunk) {
 void SmallPool::ReturnSlab(ChunkId region) {
   const Address address = memory_->chunks[region].address;
   list_.RemoveRegion(region);
-  memory_->Give(slabs_.Find(address));
-  slabs_.Erase(address);
+  memory_->Give(slabs_.Erase(address));
 }
 
 }  // namespace gmlake
