@@ -37,14 +37,21 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
-  if (!placement.ok() && !pending_.empty()) {
-    RetryPending();
-    placement = PlaceInOrder(placed, stream);
-  }
-  if (WaitingMayHelp(placement, placed) && AwaitDevice(&lock).ok()) placement = PlaceInOrder(placed, stream);
+  if (!placement.ok()) placement = PlaceWithPatience(placed, stream, placement, &lock);
   if (!placement.ok()) return Refuse(size, stream, placement.status());
   Admit(*placement, size, stream);
   return placement->address;
+}
+
+// After what could not be freed before, and after the device, which lets go of the lock. `refused`: without any of that.
+StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
+                                                 std::unique_lock<std::mutex>* lock) {
+  if (!pending_.empty()) {
+    RetryPending();
+    refused = PlaceInOrder(size, stream);
+  }
+  if (WaitingMayHelp(refused, size) && AwaitDevice(lock).ok()) return PlaceInOrder(size, stream);
+  return refused;
 }
 
 // In order each time: what came free since the last time is not yet in order for `stream`.

@@ -95,10 +95,12 @@ class Allocator {
   void RetryPending();
   void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
-  // These three let go of the lock while they wait.
+  // These let go of the lock while they wait.
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
   Status AwaitDevice(std::unique_lock<std::mutex>* lock);
   Status ProveAll(std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
+                                        std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   std::string CheckSpace() const;

@@ -25,7 +25,7 @@ bool ChunkList::IsWholeRegion(ChunkId id) const {
 }
 
 ChunkId ChunkList::Take(ChunkId free, Bytes offset, Bytes size) {
-  Unbin(free);
+  UnbinFree(free);
   const ChunkId id = Isolate(free, offset, size);
   at(id).state = ChunkState::kUsed;
   return id;
@@ -83,42 +83,42 @@ ChunkId ChunkList::Cut(ChunkId id, Bytes offset) {
 }
 
 ChunkId ChunkList::CutFront(ChunkId id, Bytes offset) {
-  Chunk front = at(id);
+  const ChunkId front_id = chunks_->Add(at(id));
+  Chunk& front = at(front_id);
+  Chunk& rest = at(id);
   front.size = offset;
   front.next = id;
-  const ChunkId front_id = chunks_->Add(front);
-  Chunk& rest = at(id);
-  if (rest.previous != kNone) at(rest.previous).next = front_id;
+  if (front.previous != kNone) at(front.previous).next = front_id;
   rest.previous = front_id;
-  rest.address = rest.address + offset;
+  rest.address = front.end();
   rest.size -= offset;
   Repoint(front_id, front.address, rest.address);
   return id;
 }
 
 ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
-  Chunk back = at(id);
-  back.address = back.address + offset;
+  const ChunkId back_id = chunks_->Add(at(id));
+  Chunk& front = at(id);
+  Chunk& back = at(back_id);
+  front.size = offset;
+  front.next = back_id;
+  back.address = front.end();
   back.size -= offset;
   back.previous = id;
-  const ChunkId back_id = chunks_->Add(back);
-  Chunk& front = at(id);
-  if (front.next != kNone) at(front.next).previous = back_id;
-  front.next = back_id;
-  front.size = offset;
+  if (back.next != kNone) at(back.next).previous = back_id;
   Repoint(back_id, back.address, back.end());
   return back_id;
 }
 
 ChunkId ChunkList::Coalesce(ChunkId id) {
-  const ChunkState state = at(id).state;
-  const ChunkId previous = at(id).previous;
-  if (previous != kNone && at(previous).state == state) {
+  const Chunk& chunk = at(id);
+  const ChunkId previous = chunk.previous;
+  const ChunkId next = chunk.next;
+  if (previous != kNone && at(previous).state == chunk.state) {
     Unbin(previous);
     id = Merge(previous, id);
   }
-  const ChunkId next = at(id).next;
-  if (next != kNone && at(next).state == state) {
+  if (next != kNone && at(next).state == at(id).state) {
     Unbin(next);
     id = Merge(id, next);
   }
@@ -133,15 +133,19 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   const ChunkId kept = keep_left ? left : right;
   const ChunkId gone = keep_left ? right : left;
   Repoint(kept, at(gone).address, at(gone).end());
+  const Address address = first.address;
   const Bytes size = first.size + second.size;
   const int64_t freed = std::max(first.freed, second.freed);
-  at(kept).address = first.address;
-  at(kept).size = size;
-  at(kept).freed = freed;
-  at(kept).previous = first.previous;
-  at(kept).next = second.next;
-  if (at(kept).previous != kNone) at(at(kept).previous).next = kept;
-  if (at(kept).next != kNone) at(at(kept).next).previous = kept;
+  const ChunkId previous = first.previous;
+  const ChunkId next = second.next;
+  Chunk& whole = at(kept);
+  whole.address = address;
+  whole.size = size;
+  whole.freed = freed;
+  whole.previous = previous;
+  whole.next = next;
+  if (previous != kNone) at(previous).next = kept;
+  if (next != kNone) at(next).previous = kept;
   chunks_->Remove(gone);
   return kept;
 }

@@ -20,6 +20,8 @@ bool IsOutOfMemory(const StatusOr<Placement>& placement) {
 }  // namespace
 
 StatusOr<Placement> Placer::Place(const Request& request) {
+  const ChunkId usual = memory_->space.BestFit(request.size);
+  if (usual != kNone && !NearLimit(request)) return Split(usual, Bytes(0), request.size, Way::kSplit);
   const Outlook outlook = Look(request);
   if (outlook.may_split() && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
   Placement placement;

@@ -13,12 +13,12 @@ Status Orphaned() {
 
 }  // namespace
 
-Status StreamOrder::Acquire(StreamHandle stream) {
+Status StreamOrder::AcquireElsewhere(StreamHandle stream) {
   if (orphaned_) return Orphaned();
   return IsHome(stream) ? OkStatus() : WaitFor(stream, home_);
 }
 
-Status StreamOrder::Release(StreamHandle stream) {
+Status StreamOrder::ReleaseElsewhere(StreamHandle stream) {
   if (orphaned_) return Orphaned();
   return IsHome(stream) ? OkStatus() : WaitFor(home_, stream);
 }

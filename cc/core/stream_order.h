@@ -31,9 +31,9 @@ class StreamOrder {
   explicit StreamOrder(Driver* driver) : driver_(driver) {}
 
   // `stream` is about to use free memory.
-  Status Acquire(StreamHandle stream);
+  Status Acquire(StreamHandle stream) { return IsInOrder(stream) ? OkStatus() : AcquireElsewhere(stream); }
   // Work queued on `stream` may still use memory that is to be free after this. Fails during capture.
-  Status Release(StreamHandle stream);
+  Status Release(StreamHandle stream) { return IsInOrder(stream) ? OkStatus() : ReleaseElsewhere(stream); }
   // May mappings be changed for a request on `stream`? Not while it, or the home stream, is being captured.
   Status MayMap(StreamHandle stream);
   // May idle mappings be taken away? Not while the home stream is being captured.
@@ -57,6 +57,10 @@ class StreamOrder {
   int64_t waits() const { return waits_; }
 
  private:
+  // Nothing to be done: the case of nearly every request and free.
+  bool IsInOrder(StreamHandle stream) const { return IsHomeNow(stream) && !orphaned_; }
+  Status AcquireElsewhere(StreamHandle stream);
+  Status ReleaseElsewhere(StreamHandle stream);
   bool IsHome(StreamHandle stream);
   void PollMark();
   Status WaitFor(StreamHandle later, StreamHandle earlier);
