@@ -127,6 +127,7 @@ Status Allocator::SetLimit(Bytes limit) {
 
 void Allocator::Maintain() {
   std::lock_guard<std::mutex> lock(mutex_);
+  journal_.OnMaintenance();
   RetryPending();
   if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
   order_.Poll(memory_.ticks());

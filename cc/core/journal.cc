@@ -1,7 +1,5 @@
 #include "cc/core/journal.h"
 
-#include "cc/telemetry/labels.h"
-
 namespace gmlake {
 namespace {
 
@@ -9,17 +7,14 @@ uint64_t Number(StreamHandle stream) { return reinterpret_cast<uint64_t>(stream.
 
 }  // namespace
 
-void Journal::OnAlloc(const LeaseFacts& lease, Way way) {
-  if (notes_.size() <= static_cast<size_t>(lease.chunk)) notes_.resize(2 * lease.chunk + 64);
-  LeaseNote& note = notes_[lease.chunk];
-  note = {recorder_.is_on() ? MonotonicNs() : CoarseMonotonicNs(), lease.stream, CurrentLabel(), way};
-  if (!is_watched()) return;
-  tracks_.OnAlloc(lease.size, note.label, way);
-  Tell(EventKind::kAlloc, lease, note, note.time_ns);
+void Journal::TellAlloc(const LeaseFacts& lease, LeaseNote* note) {
+  tracks_.OnAlloc(lease.size, note->label, note->way);
+  if (!recorder_.is_on()) return;
+  note->time_ns = MonotonicNs();
+  Tell(EventKind::kAlloc, lease, *note, note->time_ns);
 }
 
-void Journal::OnFree(const LeaseFacts& lease) {
-  if (!is_watched()) return;
+void Journal::TellFree(const LeaseFacts& lease) {
   tracks_.OnFree(lease.size, note(lease.chunk).label);
   if (recorder_.is_on()) Tell(EventKind::kFree, lease, note(lease.chunk), MonotonicNs());
 }
@@ -46,7 +41,6 @@ void Journal::OnEvent(EventKind kind, Bytes size) {
 }
 
 void Journal::Tell(EventKind kind, const LeaseFacts& lease, const LeaseNote& note, int64_t now_ns) {
-  if (!recorder_.is_on()) return;
   Event event;
   event.kind = kind;
   event.address = lease.address.value();

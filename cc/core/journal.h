@@ -13,6 +13,7 @@
 #include "cc/driver/driver.h"
 #include "cc/telemetry/history.h"
 #include "cc/telemetry/inventory.h"
+#include "cc/telemetry/labels.h"
 #include "cc/telemetry/recorder.h"
 #include "cc/telemetry/tracks.h"
 
@@ -20,7 +21,7 @@ namespace gmlake {
 
 // What is known of a lease besides its bytes.
 struct LeaseNote {
-  int64_t time_ns = 0;  // when it was handed out; to some milliseconds unless recording
+  int64_t time_ns = 0;  // when it was handed out; to some tenth of a second unless recording
   StreamHandle stream;
   int32_t label = kNoNumber;
   Way way = Way::kSplit;
@@ -35,7 +36,26 @@ struct LeaseFacts {
   StreamHandle stream;
 };
 
-// Invariant: `note` is right for every live lease. Thread rule: the allocator's lock. Cost: one note per lease, some
+// A clock that is read for one request in 64, and whenever the allocator does its maintenance: reading it for each would
+// cost a tenth of the request.
+class RareClock {
+ public:
+  int64_t NowNs() {
+    if (--reads_left_ < 0) Refresh();
+    return now_ns_;
+  }
+  void Refresh() {
+    now_ns_ = CoarseMonotonicNs();
+    reads_left_ = kReadsPerRefresh;
+  }
+
+ private:
+  static constexpr int kReadsPerRefresh = 64;
+  int64_t now_ns_ = 0;
+  int reads_left_ = 0;
+};
+
+// Invariant: `note` is right for every live lease. Thread rule: the allocator's lock. Cost: one note per lease, two
 // nanoseconds; more only while somebody records or tracks.
 class Journal {
  public:
@@ -46,8 +66,15 @@ class Journal {
   Tracks& tracks() { return tracks_; }
   const Tracks& tracks() const { return tracks_; }
 
-  void OnAlloc(const LeaseFacts& lease, Way way);
-  void OnFree(const LeaseFacts& lease);
+  void OnAlloc(const LeaseFacts& lease, Way way) {
+    if (notes_.size() <= static_cast<size_t>(lease.chunk)) notes_.resize(2 * lease.chunk + 64);
+    notes_[lease.chunk] = {clock_.NowNs(), lease.stream, CurrentLabel(), way};
+    if (is_watched()) TellAlloc(lease, &notes_[lease.chunk]);
+  }
+  void OnFree(const LeaseFacts& lease) {
+    if (is_watched()) TellFree(lease);
+  }
+  void OnMaintenance() { clock_.Refresh(); }
   void OnRefusal(Bytes requested, StreamHandle stream);
   // Something that has a size and no more.
   void OnEvent(EventKind kind, Bytes size);
@@ -56,11 +83,14 @@ class Journal {
 
  private:
   bool is_watched() const { return recorder_.is_on() || !tracks_.empty(); }
+  void TellAlloc(const LeaseFacts& lease, LeaseNote* note);
+  void TellFree(const LeaseFacts& lease);
   void Tell(EventKind kind, const LeaseFacts& lease, const LeaseNote& note, int64_t now_ns);
 
   Recorder recorder_;
   Inventory inventory_{&recorder_};
   Tracks tracks_;
+  RareClock clock_;
   std::vector<LeaseNote> notes_;  // by first chunk
 };
 

@@ -62,8 +62,13 @@ Table& Labels() {
 
 }  // namespace
 
-int32_t CurrentLabel() { return current; }
-void SetCurrentLabel(int32_t label) { current = label; }
+std::atomic<bool> internal::any_label_was_set{false};
+int32_t internal::LabelOfThread() { return current; }
+
+void SetCurrentLabel(int32_t label) {
+  current = label;
+  internal::any_label_was_set.store(true, std::memory_order_relaxed);
+}
 
 int32_t InternLabel(int32_t parent, const std::string& name) { return Labels().Intern(parent, name); }
 
