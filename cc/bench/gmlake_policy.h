@@ -9,7 +9,8 @@ namespace gmlake::bench {
 
 class GmlakePolicy final : public Policy {
  public:
-  GmlakePolicy(Driver* driver, Bytes limit) : allocator_(driver, AllocatorOptions{limit}) {}
+  GmlakePolicy(Driver* driver, Bytes limit, const Thresholds& thresholds = {})
+      : allocator_(driver, AllocatorOptions{limit, {}, thresholds}) {}
 
   Address Allocate(Bytes size, StreamHandle stream) override {
     const StatusOr<Address> address = allocator_.Allocate(size, stream);

@@ -4,6 +4,7 @@
 //
 // Prints one line of JSON for each trace. Options: --policy=NAME (repeatable) --limit=BYTES --find-min-limit
 // --passes=N --repeats=N --verify; --churn=0.95 [--churn-limit=BYTES] [--churn-requests=N] [--seed=N] and
+// --threshold=NAME:VALUE (repeatable; of gmlake, cc/core/thresholds.h);
 // --adversary=NAME|all [--churn-limit=BYTES] [--seed=N] for generated traces, replayed under that limit.
 #include <cstdio>
 #include <cstdlib>
@@ -14,9 +15,11 @@
 
 #include "cc/bench/adversary.h"
 #include "cc/bench/churn.h"
+#include "cc/bench/gmlake_policy.h"
 #include "cc/bench/policies.h"
 #include "cc/bench/replay.h"
 #include "cc/bench/replay_json.h"
+#include "cc/bench/threshold_option.h"
 #include "cc/bench/trace_file.h"
 
 namespace gmlake::bench {
@@ -24,6 +27,7 @@ namespace {
 
 struct CommandLine {
   ReplayOptions replay;
+  Thresholds thresholds;
   ChurnOptions churn;
   bool wants_churn = false;
   std::optional<std::string> adversary;
@@ -55,6 +59,15 @@ bool ParseReplay(const char* argument, CommandLine* line) {
   return false;
 }
 
+bool ParseThreshold(const char* argument, CommandLine* line) {
+  const char* value = ValueOf(argument, "--threshold");
+  if (value == nullptr || !SetThreshold(value, &line->thresholds)) return false;
+  line->replay.make_policy = [thresholds = line->thresholds](Driver* driver, std::optional<Bytes> limit) {
+    return std::make_unique<GmlakePolicy>(driver, limit.value_or(driver->QueryMemory()->total), thresholds);
+  };
+  return true;
+}
+
 bool ParseChurn(const char* argument, CommandLine* line) {
   ChurnOptions& churn = line->churn;
   if (const char* value = ValueOf(argument, "--churn")) {
@@ -73,7 +86,7 @@ bool ParseChurn(const char* argument, CommandLine* line) {
 CommandLine Parse(int argc, char** argv) {
   CommandLine line;
   for (int i = 1; i < argc; ++i) {
-    if (ParseReplay(argv[i], &line) || ParseChurn(argv[i], &line)) continue;
+    if (ParseReplay(argv[i], &line) || ParseChurn(argv[i], &line) || ParseThreshold(argv[i], &line)) continue;
     if (argv[i][0] == '-') line.unknown = argv[i];
     line.paths.push_back(argv[i]);
   }

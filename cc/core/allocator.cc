@@ -17,7 +17,7 @@ bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
       driver_(driver, &journal_.inventory()),
-      memory_(driver->granularity()),
+      memory_(driver->granularity(), options.thresholds),
       small_(&memory_),
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),

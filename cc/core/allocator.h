@@ -29,6 +29,7 @@ namespace gmlake {
 struct AllocatorOptions {
   Bytes limit;                // physical bytes held never exceed this
   ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
+  Thresholds thresholds = {};
 };
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: DESIGN, 1 to 8; CheckInvariants
@@ -105,7 +106,9 @@ class Allocator {
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   std::string CheckSpace() const;
   std::string CheckBlocks() const;
+  std::string CheckSeams() const;
   std::string CheckRanges() const;
+  std::string CheckRangeLeases() const;
   std::string CheckLeases() const;
   std::string CheckBooks() const;
   Status Refuse(Bytes size, StreamHandle stream, const Status& status);

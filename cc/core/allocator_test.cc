@@ -218,6 +218,31 @@ TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
   Get(MiB(100));
 }
 
+// Half of a range is leased; the blocks of the other half can go, and what is left still works.
+TEST_F(AllocatorTest, TrimTakesIdleBlocksOutOfARangeInUse) {
+  MakeHoles(MiB(8), MiB(256));
+  allocator_.Free(Get(MiB(128)), kHome);
+  const Address part = Get(MiB(64));
+  const size_t num_pieces = driver_.Resolve(part, MiB(64)).size();
+  EXPECT_EQ(CountOf(Way::kReuse), 1);
+  EXPECT_EQ(allocator_.Trim(Bytes(0)), MiB(64));
+  EXPECT_EQ(allocator_.CheckInvariants(), "");
+  EXPECT_EQ(driver_.Resolve(part, MiB(64)).size(), num_pieces);
+  EXPECT_TRUE(allocator_.Free(part, kHome));
+  EXPECT_EQ(Get(MiB(64)), part);
+}
+
+TEST_F(AllocatorTest, ABlockThatWillNotComeOutOfARangeInUseStays) {
+  MakeHoles(MiB(8), MiB(256));
+  allocator_.Free(Get(MiB(128)), kHome);
+  const Address part = Get(MiB(64));
+  const size_t num_pieces = driver_.Resolve(part, MiB(64)).size();
+  driver_.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
+  EXPECT_EQ(allocator_.Trim(Bytes(0)), Bytes(0));
+  EXPECT_EQ(allocator_.CheckInvariants(), "");
+  EXPECT_EQ(driver_.Resolve(part, MiB(64)).size(), num_pieces);
+}
+
 TEST_F(AllocatorTest, TrimWaitsForQueuedWork) {
   const Address address = Get(MiB(64));
   driver_.Launch(kHome, address, MiB(64));

@@ -6,7 +6,7 @@
 namespace gmlake {
 
 BlockId BlockTable::Add(BlockHandle handle, Address home, Bytes size, ChunkId first_chunk) {
-  Block block{handle, home, size, first_chunk, {}, /*pinned=*/false};
+  Block block{handle, home, size, first_chunk, {}, /*seams=*/0, /*pinned=*/false};
   BlockId id = static_cast<BlockId>(blocks_.size());
   if (!unused_.empty()) {
     id = unused_.back();
@@ -37,6 +37,22 @@ void BlockTable::RepointBlocks(Address from, Address to, ChunkId chunk) {
     if (block.home >= from) block.first_chunk = chunk;
     granule = GranuleOf(*range, block.end());
   }
+}
+
+void BlockTable::AddSeam(Address address) {
+  Block* block = SeamedBy(address);
+  if (block != nullptr && block->seams++ == 0) seamed_bytes_ += block->size;
+}
+
+void BlockTable::RemoveSeam(Address address) {
+  Block* block = SeamedBy(address);
+  if (block != nullptr && --block->seams == 0) seamed_bytes_ -= block->size;
+}
+
+Block* BlockTable::SeamedBy(Address address) {
+  const BlockId id = At(address);
+  if (id == kNone || blocks_[id].home == address || blocks_[id].size == granularity_) return nullptr;
+  return &blocks_[id];
 }
 
 void BlockTable::Mark(const Block& block, BlockId id) {

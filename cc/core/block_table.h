@@ -20,6 +20,7 @@ struct Block {
   Bytes size;
   ChunkId first_chunk = kNone;    // covers the byte at `home`
   std::vector<RangeId> aliases;  // stitched ranges that map it too
+  int32_t seams = 0;             // chunk boundaries inside it
   bool pinned = false;           // a mapping of it would not come off: usable, but never released
   bool quarantined = false;      // in doubt: never to be used again
 
@@ -65,6 +66,12 @@ class BlockTable {
     if (granule_before != last_granule) RepointBlocks(from, to, chunk);
   }
 
+  // A boundary between two chunks came up, or went away, at `address`.
+  void AddSeam(Address address);
+  void RemoveSeam(Address address);
+  // Total of the blocks larger than a granule with a seam in them: the most that could ever be free but of no use.
+  Bytes seamed_bytes() const { return seamed_bytes_; }
+
   Bytes granularity() const { return granularity_; }
   int64_t count() const { return static_cast<int64_t>(blocks_.size() - unused_.size()); }
   Bytes bytes() const { return bytes_; }
@@ -93,6 +100,8 @@ class BlockTable {
   }
   void RepointBlocks(Address from, Address to, ChunkId chunk);
   void Mark(const Block& block, BlockId id);
+  // The block that `address` is inside of, or null where it is between blocks or inside one of a single granule.
+  Block* SeamedBy(Address address);
 
   Bytes granularity_;
   int shift_;  // the granularity's logarithm
@@ -100,6 +109,7 @@ class BlockTable {
   std::vector<Block> blocks_;
   std::vector<BlockId> unused_;
   Bytes bytes_;
+  Bytes seamed_bytes_;
 };
 
 }  // namespace gmlake

@@ -93,6 +93,7 @@ ChunkId ChunkList::CutFront(ChunkId id, Bytes offset) {
   rest.address = front.end();
   rest.size -= offset;
   Repoint(front_id, front.address, rest.address);
+  if (CountsSeams(id)) blocks_->AddSeam(rest.address);
   return id;
 }
 
@@ -107,6 +108,7 @@ ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
   back.previous = id;
   if (back.next != kNone) at(back.next).previous = back_id;
   Repoint(back_id, back.address, back.end());
+  if (CountsSeams(id)) blocks_->AddSeam(back.address);
   return back_id;
 }
 
@@ -133,6 +135,7 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   const ChunkId kept = keep_left ? left : right;
   const ChunkId gone = keep_left ? right : left;
   Repoint(kept, at(gone).address, at(gone).end());
+  if (CountsSeams(left)) blocks_->RemoveSeam(second.address);
   const Address address = first.address;
   const Bytes size = first.size + second.size;
   const int64_t freed = std::max(first.freed, second.freed);
@@ -151,7 +154,11 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
 }
 
 void ChunkList::Repoint(ChunkId id, Address from, Address to) {
-  if (blocks_ != nullptr && at(id).state != ChunkState::kHole) blocks_->Repoint(from, to, id);
+  if (CountsSeams(id)) blocks_->Repoint(from, to, id);
+}
+
+bool ChunkList::CountsSeams(ChunkId id) const {
+  return blocks_ != nullptr && at(id).state != ChunkState::kHole;
 }
 
 bool ChunkList::IsTail(const Chunk& chunk) const {

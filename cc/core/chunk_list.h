@@ -78,6 +78,8 @@ class ChunkList {
   ChunkId Merge(ChunkId left, ChunkId right);
   ChunkId Coalesce(ChunkId id);
   void Repoint(ChunkId id, Address from, Address to);
+  // Is the chunk made of blocks that somebody wants to know about?
+  bool CountsSeams(ChunkId id) const;
   bool IsTail(const Chunk& chunk) const;
   void BinFree(ChunkId id);
   void UnbinFree(ChunkId id);

@@ -39,13 +39,13 @@ Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
 }
 
 Fill Grower::PlanExact(const Plan& plan, const GrowthInput& input) const {
-  return FillOf(plan, AlignUp(plan.deficit, input.granularity), input);
+  return FillOf(plan, plan.deficit, input);
 }
 
 Fill Grower::FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) const {
   const Chunk& hole = memory_->chunks[plan.hole];
   const Bytes size = std::min(amount, hole.size);
-  return {plan.hole, hole.address, size, BlockSizes(size, LargestBlock(input), input.granularity)};
+  return {plan.hole, hole.address, AlignUp(size, input.granularity), BlockSizes(size, LargestBlock(input), input.granularity)};
 }
 
 Status Grower::Create(const Fill& fill, ChunkId* chunk) {

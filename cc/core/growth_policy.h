@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/core/thresholds.h"
 
 namespace gmlake {
 
@@ -21,6 +22,7 @@ struct GrowthInput {
   Bytes limit;
   Bytes peak;     // most bytes ever leased at once, the present request included
   Bytes request;  // the request's size
+  Thresholds thresholds = {};
 };
 
 // Bytes that may be created merely to save a stitch.
@@ -33,7 +35,8 @@ Bytes LargestBlock(const GrowthInput& input);
 // has the room, else as little as possible.
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit);
 
-// `total` (a multiple of `granularity`) as blocks: as many of `largest` as fit, then ever smaller powers of two.
+// `total` rounded up to granules, as blocks: as many of `largest` as fit, and one for the rest. Where a lease of `total`
+// would end inside the last granule, that granule is a block of its own.
 std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity);
 
 }  // namespace gmlake

@@ -24,7 +24,7 @@ TEST(GrowthPolicy, AllowanceNeverPassesTheLimit) {
 
 TEST(GrowthPolicy, GrowsExactlyWhereThereIsNoRoomForMore) {
   EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(64));
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(4));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(3));
 }
 
 TEST(GrowthPolicy, LargeRequestsGetBlocksOfTheirOwn) {
@@ -33,12 +33,22 @@ TEST(GrowthPolicy, LargeRequestsGetBlocksOfTheirOwn) {
   EXPECT_EQ(GrowthAmount(input, GiB(1) - MiB(2)), GiB(1) - MiB(2));
 }
 
+TEST(GrowthPolicy, GrowsExactlyForARequestThatNeedNotShare) {
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(9)}, MiB(9)), MiB(9));
+}
+
 TEST(GrowthPolicy, BlockSizesAddUp) {
   for (int64_t granules : {1, 2, 3, 31, 32, 33, 100, 1023}) {
     const std::vector<Bytes> sizes = BlockSizes(granules * MiB(2), MiB(64), MiB(2));
     EXPECT_EQ(Sum(sizes), granules * MiB(2));
-    EXPECT_LE(sizes.size(), granules / 32 + 5);
+    EXPECT_EQ(sizes.size(), (granules + 31) / 32);
   }
+}
+
+TEST(GrowthPolicy, WhereALeaseEndsInsideAGranuleThatGranuleIsABlock) {
+  EXPECT_EQ(BlockSizes(MiB(131), MiB(64), MiB(2)),
+            (std::vector<Bytes>{MiB(64), MiB(64), MiB(2), MiB(2)}));
+  EXPECT_EQ(BlockSizes(MiB(1), MiB(64), MiB(2)), std::vector<Bytes>{MiB(2)});
 }
 
 }  // namespace

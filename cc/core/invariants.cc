@@ -1,6 +1,7 @@
 // Allocator::CheckInvariants: the tables walked from end to end. A part of the allocator, in a file of its own because
 // it is for tests and grows with them.
 #include <algorithm>
+#include <map>
 
 #include "cc/core/allocator.h"
 
@@ -15,6 +16,14 @@ ChunkId FirstOfRegion(const ChunkStore& chunks, ChunkId id) {
 
 bool Covers(const Chunk& chunk, Address address) {
   return chunk.address <= address && address < chunk.end();
+}
+
+// Boundaries of chunks inside the block.
+int CountSeams(const ChunkStore& chunks, const Block& block) {
+  int seams = 0;
+  ChunkId id = block.first_chunk;
+  for (; id != kNone && chunks[id].end() < block.end(); id = chunks[id].next) ++seams;
+  return seams;
 }
 
 }  // namespace
@@ -49,12 +58,44 @@ std::string Allocator::CheckBlocks() const {
     if (memory_.chunks[block.first_chunk].state == ChunkState::kHole) problem = "a block lies in a hole";
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
+  if (problem.empty()) problem = CheckSeams();
   if (memory_.reserved() > books_.bytes_limit) problem = "more bytes are held than the limit allows";
   return problem;
 }
 
-std::string Allocator::CheckRanges() const {
+std::string Allocator::CheckSeams() const {
   std::string problem;
+  Bytes seamed(0);
+  memory_.blocks.ForEach([&](BlockId id) {
+    const Block& block = memory_.blocks[id];
+    if (block.size == memory_.blocks.granularity()) return;
+    if (CountSeams(memory_.chunks, block) != block.seams) problem = "a block does not know its seams";
+    if (block.seams > 0) seamed += block.size;
+  });
+  if (seamed != memory_.blocks.seamed_bytes()) problem = "the bytes of blocks with seams do not add up";
+  return problem;
+}
+
+// A quarantined range has one lease that nobody holds.
+std::string Allocator::CheckRangeLeases() const {
+  std::map<RangeId, int> leases;
+  const auto count = [&](ChunkId first) {
+    if (memory_.chunks[first].range != kNone) ++leases[memory_.chunks[first].range];
+  };
+  leases_.ForEach([&](Address, ChunkId first) { count(first); });
+  for (const PendingFree& free : pending_) count(free.chunk);
+  std::string problem;
+  memory_.ranges.ForEach([&](RangeId id) {
+    const StitchedRange& range = memory_.ranges[id];
+    if (range.leases < leases[id] || (range.leases > leases[id] && !range.quarantined)) {
+      problem = "a range does not know its leases";
+    }
+  });
+  return problem;
+}
+
+std::string Allocator::CheckRanges() const {
+  std::string problem = CheckRangeLeases();
   memory_.ranges.ForEach([&](RangeId id) {
     Bytes size(0);
     for (BlockId block : memory_.ranges[id].blocks) {

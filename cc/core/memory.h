@@ -11,13 +11,15 @@
 #include "cc/core/chunk.h"
 #include "cc/core/chunk_list.h"
 #include "cc/core/range_table.h"
+#include "cc/core/thresholds.h"
 #include "cc/driver/transaction.h"
 
 namespace gmlake {
 
 // Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
 struct Memory {
-  explicit Memory(Bytes granularity) : blocks(granularity) {}
+  explicit Memory(Bytes granularity, const Thresholds& thresholds = {})
+      : thresholds(thresholds), blocks(granularity) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
@@ -40,6 +42,7 @@ struct Memory {
   // The hole that covers `address`.
   ChunkId HoleAt(Address address) const;
 
+  const Thresholds thresholds;
   ChunkStore chunks;
   BlockTable blocks;
   ChunkList space{&chunks, &blocks, /*small=*/false};

@@ -5,10 +5,6 @@
 namespace gmlake {
 namespace {
 
-constexpr int64_t kNearLimit = 8;     // near the limit: less than this fraction of it is not held yet
-constexpr int64_t kSpareDivisor = 16;  // seams may cost this fraction of the bytes that were never in use
-constexpr Bytes kLeastThrifty = MiB(16);  // smaller requests are not worth a mapping
-
 Status OutOfMemory(Bytes size) {
   return Status(StatusCode::kOutOfMemory, "the limit leaves no room for " + ToString(size));
 }
@@ -61,7 +57,7 @@ Placer::Outlook Placer::Look(const Request& request) const {
   if (!NearLimit(request)) return outlook;
   if (outlook.free != kNone) {
     outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
-    if (outlook.fit.seam <= memory_->blocks.granularity() || request.size < kLeastThrifty) return outlook;
+    if (outlook.fit.seam == Bytes(0) || request.size < memory_->thresholds.least_thrifty) return outlook;
   }
   outlook.thrifty = request.may_stitch && LosesTooMuch(request);
   outlook.wasteful = outlook.thrifty && outlook.free != kNone;
@@ -75,14 +71,13 @@ Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
 }
 
 bool Placer::NearLimit(const Request& request) const {
-  return memory_->reserved() > request.limit - request.limit / kNearLimit;
+  return memory_->reserved() > request.limit - request.limit / memory_->thresholds.limit_per_near;
 }
 
 // The survey is only worth its time if so much could be lost at all.
 bool Placer::LosesTooMuch(const Request& request) const {
-  const Bytes budget = (request.limit - std::min(request.limit, request.peak)) / kSpareDivisor;
-  const Bytes free = memory_->space.free_bytes();
-  return free > budget && free - planner_.stitcher().Available() > budget;
+  const Bytes budget = (request.limit - std::min(request.limit, request.peak)) / memory_->thresholds.spare_per_seams;
+  return memory_->blocks.seamed_bytes() > budget;
 }
 
 Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
@@ -185,7 +180,7 @@ StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   const Piece& tail = plan.more.tail;
   if (tail.block == kNone) return plan;
   const Bytes size = memory_->blocks[tail.block].size;
-  if (size - tail.to <= 2 * memory_->blocks.granularity()) return plan;
+  if (size - tail.to < memory_->blocks.granularity()) return plan;
   std::vector<BlockId> taken = plan.kept;
   for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
   if (!memory_->IsFree(tail.block)) return plan;
@@ -206,7 +201,8 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
 Bytes Placer::Headroom(const Request& request) const { return request.limit - memory_->reserved(); }
 
 GrowthInput Placer::InputOf(const Request& request) const {
-  return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak, request.size};
+  return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak, request.size,
+          memory_->thresholds};
 }
 
 }  // namespace gmlake

@@ -12,16 +12,22 @@ constexpr int64_t kMostRecipes = 1 << 16;
 }  // namespace
 
 RangeId RangeTable::Add(Address base, Bytes reserved, const std::vector<BlockId>& blocks) {
-  RangeId id = static_cast<RangeId>(ranges_.size());
-  if (unused_.empty()) {
-    ranges_.emplace_back();
-  } else {
-    id = unused_.back();
-    unused_.pop_back();
-  }
+  const RangeId id = NewNumber();
   ranges_[id].base = base;
   ranges_[id].reserved = reserved;
+  ranges_[id].reservation = base;
+  reservations_[base.value()] = {base, reserved, 1};
   Extend(id, blocks);
+  return id;
+}
+
+RangeId RangeTable::NewNumber() {
+  if (unused_.empty()) {
+    ranges_.emplace_back();
+    return static_cast<RangeId>(ranges_.size() - 1);
+  }
+  const RangeId id = unused_.back();
+  unused_.pop_back();
   return id;
 }
 
@@ -42,17 +48,107 @@ void RangeTable::Seal(Address address) {
   }
 }
 
-void RangeTable::Remove(RangeId id) {
+Reservation RangeTable::Remove(RangeId id) {
   StitchedRange& range = ranges_[id];
-  for (BlockId block : range.blocks) {
-    std::vector<RangeId>& aliases = (*blocks_)[block].aliases;
-    aliases.erase(std::find(aliases.begin(), aliases.end(), id));
-  }
-  mapped_bytes_ -= range.size;
-  mappings_ -= static_cast<int64_t>(range.blocks.size());
+  for (BlockId block : range.blocks) Detach(id, block);
   RemoveRecipes(id);
+  const auto found = reservations_.find(range.reservation.value());
+  found->second.sealed |= range.sealed;
+  --found->second.ranges;
+  const Reservation left = found->second;
+  if (left.ranges == 0) reservations_.erase(found);
   range = StitchedRange();
   unused_.push_back(id);
+  return left;
+}
+
+void RangeTable::Detach(RangeId id, BlockId block) {
+  std::vector<RangeId>& aliases = (*blocks_)[block].aliases;
+  aliases.erase(std::find(aliases.begin(), aliases.end(), id));
+  mapped_bytes_ -= (*blocks_)[block].size;
+  --mappings_;
+}
+
+void RangeTable::CutOut(RangeId id, BlockId block) {
+  std::vector<BlockId>& blocks = ranges_[id].blocks;
+  const Bytes from = OffsetOf(id, block);
+  const Bytes to = from + (*blocks_)[block].size;
+  const size_t index = static_cast<size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin());
+  Detach(id, block);
+  RangeId behind = id;
+  if (index == 0) {
+    StitchedRange& range = ranges_[id];
+    range.base = range.base + to;
+    range.size -= to;
+    range.reserved -= to;
+    blocks.erase(blocks.begin());
+  } else {
+    behind = SplitAt(id, index, from, to);
+  }
+  ReviseRecipes(id, from, to, behind);
+}
+
+// The gap stays with the front, which may be extended into it.
+RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
+  const std::vector<BlockId> rest(ranges_[id].blocks.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                                  ranges_[id].blocks.end());
+  ranges_[id].blocks.resize(index);
+  StitchedRange back = ranges_[id];
+  ranges_[id].size = from;
+  if (rest.empty()) return kNone;
+  ranges_[id].reserved = to;
+  back.base = back.base + to;
+  back.size -= to;
+  back.reserved -= to;
+  back.blocks = rest;
+  back.leases = 0;
+  ++reservations_[back.reservation.value()].ranges;
+  const RangeId behind = NewNumber();
+  ranges_[behind] = back;
+  MoveLeases(id, behind);
+  return behind;
+}
+
+// A lease knows its range in its first chunk, which begins in one of the range's blocks.
+void RangeTable::MoveLeases(RangeId from, RangeId to) {
+  for (BlockId id : ranges_[to].blocks) {
+    std::vector<RangeId>& aliases = (*blocks_)[id].aliases;
+    std::replace(aliases.begin(), aliases.end(), from, to);
+    const Block& block = (*blocks_)[id];
+    for (ChunkId at = block.first_chunk; at != kNone && (*chunks_)[at].address < block.end(); at = (*chunks_)[at].next) {
+      Chunk& chunk = (*chunks_)[at];
+      if (chunk.address < block.home || chunk.range != from) continue;
+      chunk.range = to;
+      --ranges_[from].leases;
+      ++ranges_[to].leases;
+    }
+  }
+}
+
+void RangeTable::ReviseRecipes(RangeId id, Bytes from, Bytes to, RangeId behind) {
+  for (auto& [request, recipes] : recipes_) {
+    const Bytes size(request);
+    const auto stale = [&](const Recipe& recipe) {
+      return recipe.range == id && recipe.offset < to && from < recipe.offset + size;
+    };
+    const auto kept = std::remove_if(recipes.begin(), recipes.end(), stale);
+    num_recipes_ -= recipes.end() - kept;
+    recipes.erase(kept, recipes.end());
+    for (Recipe& recipe : recipes) {
+      if (recipe.range != id || recipe.offset < to) continue;
+      recipe.range = behind;
+      recipe.offset -= to;
+    }
+  }
+}
+
+Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const {
+  Bytes offset(0);
+  for (BlockId other : ranges_[id].blocks) {
+    if (other == block) break;
+    offset += (*blocks_)[other].size;
+  }
+  return offset;
 }
 
 void RangeTable::RemoveRecipes(RangeId id) {

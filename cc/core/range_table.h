@@ -28,11 +28,21 @@ struct StitchedRange {
   Address base;
   Bytes size;      // mapped, from the base on
   Bytes reserved;  // addresses; what is not mapped yet lets the range be extended in place
+  Address reservation;  // begins at the base, unless the range is what is left behind a block that was cut out
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   bool sealed = false;  // something at its end would not come off: it cannot be extended
+  bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
   int64_t freed = 0;            // Memory::ticks() when its last lease ended
+};
+
+// Addresses as they were reserved, and must be freed: by the range, or by what is left of it, once nothing is left.
+struct Reservation {
+  Address base;
+  Bytes size;
+  int ranges = 0;       // that lie in it
+  bool sealed = false;  // something in it would not come off: it cannot be freed
 };
 
 // "A request of this size was served there." `watched` is the piece that was busy when last asked: it is
@@ -67,8 +77,12 @@ class RangeTable {
   void Extend(RangeId id, const std::vector<BlockId>& more);
   // The range with this address can no longer be extended.
   void Seal(Address address);
-  // Forgets the range and its recipes; the caller has unmapped it or is about to quarantine it.
-  void Remove(RangeId id);
+  // Forgets the range, which the caller has unmapped, and its recipes. Returns its reservation, which is of no more use
+  // if no other range lies in it.
+  Reservation Remove(RangeId id);
+  // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes a
+  // range of its own, with its leases and recipes.
+  void CutOut(RangeId id, BlockId block);
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
 
@@ -92,6 +106,8 @@ class RangeTable {
   };
   Spot FindSpot(Bytes request, Bytes largest_seam) const;
 
+  // Where in the range the block is mapped.
+  Bytes OffsetOf(RangeId id, BlockId block) const;
   // The pieces under [offset, offset + size) of a range.
   std::vector<Piece> PiecesOf(RangeId id, Bytes offset, Bytes size) const;
 
@@ -109,6 +125,12 @@ class RangeTable {
   }
 
  private:
+  RangeId NewNumber();
+  void Detach(RangeId id, BlockId block);
+  // `id` ends before the gap [from, to); what lies behind becomes a range, returned.
+  RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
+  void ReviseRecipes(RangeId id, Bytes from, Bytes to, RangeId behind);
+  void MoveLeases(RangeId from, RangeId to);
   bool IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const;
   // The size of the block around `offset`; zero at a block's edge.
   Bytes SeamIn(RangeId id, Bytes offset) const;
@@ -124,6 +146,7 @@ class RangeTable {
   ChunkStore* chunks_;
   std::vector<StitchedRange> ranges_;
   std::vector<RangeId> unused_;
+  std::unordered_map<uint64_t, Reservation> reservations_;  // by their first address
   std::unordered_map<int64_t, std::vector<Recipe>> recipes_;
   int64_t num_recipes_ = 0;
   Bytes mapped_bytes_;

@@ -44,13 +44,13 @@ void Reclaimer::ReleaseAll() {
   }
 }
 
-// All bytes free, and no lease through any range that maps it (the lease would be on other blocks, but the range must
-// stay whole for it).
+// All bytes free, and the device done with them, by whatever address they were used.
 bool Reclaimer::IsIdle(BlockId id) const {
   const Block& block = memory_->blocks[id];
   const bool done = memory_->chunks[block.first_chunk].freed <= order_->proven();
   return done && !block.pinned && memory_->IsFree(id) &&
-         std::all_of(block.aliases.begin(), block.aliases.end(), [&](RangeId range) { return IsIdleRange(range); });
+         std::none_of(block.aliases.begin(), block.aliases.end(),
+                      [&](RangeId range) { return memory_->ranges[range].quarantined; });
 }
 
 bool Reclaimer::IsIdleRange(RangeId id) const {
@@ -60,10 +60,7 @@ bool Reclaimer::IsIdleRange(RangeId id) const {
 
 bool Reclaimer::Release(BlockId id) {
   while (!memory_->blocks[id].aliases.empty()) {
-    const RangeId range = memory_->blocks[id].aliases.back();
-    Unmap(range);
-    const std::vector<RangeId>& left = memory_->blocks[id].aliases;
-    if (std::find(left.begin(), left.end(), range) != left.end()) return false;
+    if (!Detach(id, memory_->blocks[id].aliases.back())) return false;
   }
   const Block block = memory_->blocks[id];
   if (!driver_->Unmap(block.home, block.size).ok()) {
@@ -79,18 +76,33 @@ bool Reclaimer::Release(BlockId id) {
   return false;
 }
 
-void Reclaimer::Unmap(RangeId id) {
+// A range with a lease on other blocks loses this one only.
+bool Reclaimer::Detach(BlockId block, RangeId range) {
+  return IsIdleRange(range) ? Unmap(range) : CutOut(block, range);
+}
+
+bool Reclaimer::Unmap(RangeId id) {
   const StitchedRange& range = memory_->ranges[id];
-  if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id);
-  const bool freed = !range.sealed && driver_->FreeAddress(range.base, range.reserved).ok();
-  if (!freed) ++memory_->wreckage.ranges;
-  memory_->ranges.Remove(id);
+  if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id), false;
+  const Reservation left = memory_->ranges.Remove(id);
   ++num_reclaimed_;
+  if (left.ranges > 0) return true;
+  const bool freed = !left.sealed && driver_->FreeAddress(left.base, left.size).ok();
+  if (!freed) ++memory_->wreckage.ranges;
+  return true;
+}
+
+bool Reclaimer::CutOut(BlockId block, RangeId id) {
+  const Address address = memory_->ranges[id].base + memory_->ranges.OffsetOf(id, block);
+  if (!driver_->Unmap(address, memory_->blocks[block].size).ok()) return QuarantineRange(id), false;
+  memory_->ranges.CutOut(id, block);
+  return true;
 }
 
 // The range stays mapped, so its blocks must stay too: a lease that nobody holds keeps it from being touched again.
 void Reclaimer::QuarantineRange(RangeId id) {
   ++memory_->ranges[id].leases;
+  memory_->ranges[id].quarantined = true;
   memory_->ranges.RemoveRecipes(id);
   ++memory_->wreckage.ranges;
 }

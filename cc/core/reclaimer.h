@@ -33,7 +33,7 @@ class Reclaimer {
   Bytes Trim(Bytes target);
   // Can the block be released?
   bool IsIdle(BlockId block) const;
-  // Releases an idle block and the ranges over it; false if the driver refuses any of it.
+  // Releases an idle block, and takes it out of the ranges over it; false if the driver refuses any of it.
   bool Release(BlockId block);
   // At the end of the allocator's life: everything but what is leased or in doubt, which stays as it is.
   void ReleaseAll();
@@ -42,7 +42,9 @@ class Reclaimer {
 
  private:
   bool IsIdleRange(RangeId range) const;
-  void Unmap(RangeId range);
+  bool Detach(BlockId block, RangeId range);
+  bool Unmap(RangeId range);
+  bool CutOut(BlockId block, RangeId range);
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);
   bool IsEmpty(const PrimitiveRange& range) const;

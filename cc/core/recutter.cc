@@ -38,11 +38,9 @@ int64_t Recutter::MappingsOver(const Block& block) const {
 
 Fill Recutter::PlanFill(Address home, Bytes size, Bytes cut) const {
   const Bytes granularity = memory_->blocks.granularity();
-  const Bytes first = AlignUp(cut, granularity);
-  Fill fill{memory_->HoleAt(home), home, size, BlockSizes(first, PowerOfTwoFloor(first), granularity)};
-  if (first == size) return fill;
-  const Bytes rest = size - first;
-  for (Bytes piece : BlockSizes(rest, PowerOfTwoFloor(rest), granularity)) fill.sizes.push_back(piece);
+  Fill fill{memory_->HoleAt(home), home, size, BlockSizes(cut, cut, granularity)};
+  const Bytes rest = size - AlignUp(cut, granularity);
+  if (rest > Bytes(0)) fill.sizes.push_back(rest);
   return fill;
 }
 

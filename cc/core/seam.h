@@ -12,10 +12,12 @@
 
 namespace gmlake {
 
-// The size of the block that a lease ending (or beginning) at `address` would put a seam into; zero between blocks.
+// The size of the block that a lease ending (or beginning) at `address` would put its first seam into; zero between
+// blocks, inside a block that has a seam already, and inside a single granule.
 inline Bytes SeamAt(const BlockTable& blocks, Address address) {
   const Block& block = blocks[blocks.At(address)];
-  return block.home == address ? Bytes(0) : block.size;
+  const bool costs = block.home != address && block.seams == 0 && blocks.granularity() < block.size;
+  return costs ? block.size : Bytes(0);
 }
 
 // Where to put a lease in a free chunk.

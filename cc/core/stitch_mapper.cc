@@ -29,7 +29,7 @@ StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& i
 
 StatusOr<Fill> StitchMapper::PlanFill(const Selection& more, const GrowthInput& input) {
   if (more.missing == Bytes(0)) return Fill();
-  StatusOr<Grower::Plan> plan = grower_->Anywhere(AlignUp(more.missing, input.granularity));
+  StatusOr<Grower::Plan> plan = grower_->Anywhere(more.missing);
   if (!plan.ok()) return plan.status();
   return grower_->PlanExact(*plan, input);
 }

@@ -5,10 +5,6 @@
 namespace gmlake {
 namespace {
 
-// A free end of a block may finish a stitch if it would leave at most this fraction of itself behind, cut off from
-// both edges of its block.
-constexpr int64_t kLeftoverDivisor = 4;
-
 // The last of `ends` (sorted by size) that is not of block `other`, or null.
 const Piece* LongestBut(const std::vector<Piece>& ends, BlockId other) {
   for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
@@ -37,7 +33,8 @@ void Exclude(const std::vector<BlockId>& taken, std::vector<Piece>* pieces) {
 // Builds a selection piece by piece. `need` is what is still to be found.
 class StitchChoice {
  public:
-  StitchChoice(const Stitcher::Offer& offer, Bytes request) : offer_(offer), need_(request) {}
+  StitchChoice(const Stitcher::Offer& offer, Bytes request, int64_t end_per_leftover)
+      : offer_(offer), need_(request), end_per_leftover_(end_per_leftover) {}
 
   Selection Run() {
     TakeWholeBlocks();
@@ -86,7 +83,7 @@ class StitchChoice {
   }
 
   bool IsTight(const Piece& end) const {
-    return (end.size() - need_) * kLeftoverDivisor <= end.size();
+    return (end.size() - need_) * end_per_leftover_ <= end.size();
   }
 
   bool FinishWithCut() {
@@ -134,6 +131,7 @@ class StitchChoice {
 
   const Stitcher::Offer& offer_;
   Bytes need_;
+  const int64_t end_per_leftover_;
   Piece head_{kNone, Bytes(0), Bytes(0)};
   Piece tail_{kNone, Bytes(0), Bytes(0)};
   const Piece* cut_ = nullptr;
@@ -147,7 +145,7 @@ Selection Stitcher::Choose(Bytes request, const std::vector<BlockId>& taken, boo
   Exclude(taken, &offer.suffixes);
   if (!head) offer.suffixes.clear();
   Sort(&offer);
-  return StitchChoice(offer, request).Run();
+  return StitchChoice(offer, request, memory_->thresholds.end_per_leftover).Run();
 }
 
 Bytes Stitcher::Available() const {
