@@ -5,11 +5,13 @@
     tools/mutation_check.py --only proof     those whose name or file contains the word
     tools/mutation_check.py --list           names and files only; says which no longer apply
 
-A mutation that survives means that a test is missing. One that does not apply, because the code has moved on, is an
-error: it must be written anew, not dropped.
+Run it with a Python that has JAX and the extra `emulator` (.venv/bin/python). A mutation's own tests run first, until
+one fails; if none does, the default ones follow. A mutation that survives means that a test is missing. One that does
+not apply or compile, because the code has moved on, is an error: it must be written anew, not dropped.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -20,9 +22,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COPY = ROOT / "build" / "mutations"
-TREE = ("bazel", "cc", "tests/traces", ".bazelrc", "WORKSPACE")
-BUILD_FAILED, TESTS_FAILED = 1, 3
-TEST_SECONDS = 300
+TREE = ("bazel", "cc", "gmlake_jax", "examples", "tests", ".bazelrc", "WORKSPACE", "setup.py", "pyproject.toml")
+TEXTS = ("README.md", "LICENSE")  # setup.py asks for them
+TEST_SECONDS = 120
+PASSED, TESTS_FAILED, DID_NOT_RUN = "passed", "failed", "did not run"
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,32 @@ class Mutation:
 @dataclass(frozen=True)
 class Verdict:
     mutation: Mutation
-    caught_by: str | None
+    outcome: str  # TESTS_FAILED is what we want
+    test: str
     seconds: float
+
+    def is_caught(self) -> bool:
+        return self.outcome == TESTS_FAILED
+
+    def words(self) -> str:
+        if self.outcome == PASSED:
+            return "SURVIVES"
+        return self.test.removeprefix("//cc/") if self.is_caught() else self.outcome.upper()
+
+
+def in_order(own: list[str], default: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*own, *default]))
 
 
 def load(path: Path = ROOT / "tools" / "mutations.toml") -> list[Mutation]:
     data = tomllib.loads(path.read_text())
     default = data["defaults"]["tests"]
-    return [Mutation(**{**entry, "tests": tuple(entry.get("tests", default))}) for entry in data["mutation"]]
+    entries = data["mutation"]
+    return [Mutation(**{**entry, "tests": in_order(entry.get("tests", []), default)}) for entry in entries]
 
 
 def tracked_files() -> list[str]:
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *TREE]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *TREE, *TEXTS]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 
 
@@ -68,41 +85,53 @@ def refresh_copy() -> None:
             shutil.copy2(source, target)
 
 
-def run_test(target: str) -> int:
-    command = ["bazel/run", "test", f"--test_timeout={TEST_SECONDS}", "--test_output=summary", target]
-    return subprocess.run(command, cwd=COPY, capture_output=True, text=True, check=False).returncode
+def run(*command: str) -> int:
+    environment = os.environ | {"TESTED_INSTALLATION": str(COPY), "GMLAKE_BUILD_PYTHON": sys.executable}
+    return subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True, check=False).returncode
+
+
+def run_bazel_test(target: str) -> str:
+    code = run("bazel/run", "test", f"--test_timeout={TEST_SECONDS}", "--test_output=summary", target)
+    return {0: PASSED, 3: TESTS_FAILED}.get(code, DID_NOT_RUN)
+
+
+def run_python_test(test: str) -> str:
+    """A test of the stock JAX client on the emulated device; what is compiled goes into the copy's package first."""
+    if run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace") != 0:
+        return DID_NOT_RUN
+    code = run(sys.executable, "-m", "pytest", "-q", "-x", test)
+    return {0: PASSED, 1: TESTS_FAILED}.get(code, DID_NOT_RUN)
+
+
+def run_test(test: str) -> str:
+    return run_bazel_test(test) if test.startswith("//") else run_python_test(test)
 
 
 def judge(mutation: Mutation) -> Verdict:
-    """Runs the mutation's tests until one fails."""
+    """Runs the mutation's tests until one does not pass."""
     start = time.monotonic()
     refresh_copy()
     mutation.apply(COPY)
-    for target in mutation.tests:
-        code = run_test(target)
-        if code == BUILD_FAILED:
-            sys.exit(f"{mutation.name}: does not compile")
-        if code == TESTS_FAILED:
-            return Verdict(mutation, target, time.monotonic() - start)
-        if code != 0:
-            sys.exit(f"{mutation.name}: bazel exits with {code}")
-    return Verdict(mutation, None, time.monotonic() - start)
+    for test in mutation.tests:
+        outcome = run_test(test)
+        if outcome != PASSED:
+            return Verdict(mutation, outcome, test, time.monotonic() - start)
+    return Verdict(mutation, PASSED, "", time.monotonic() - start)
 
 
 def check_baseline(mutations: list[Mutation]) -> None:
     refresh_copy()
-    for target in sorted({test for mutation in mutations for test in mutation.tests}):
-        if run_test(target) != 0:
-            sys.exit(f"{target} fails on the unbroken code")
+    for test in sorted({test for mutation in mutations for test in mutation.tests}):
+        if (outcome := run_test(test)) != PASSED:
+            sys.exit(f"{test}: {outcome}, on the unbroken code")
 
 
 def report(verdicts: list[Verdict]) -> None:
-    print(f"\n| {'mutation':76} | {'caught by':34} | {'s':>5} |\n|{'-' * 78}|{'-' * 36}|{'-' * 7}|")
+    print(f"\n| {'mutation':78} | {'caught by':60} | {'s':>5} |\n|{'-' * 80}|{'-' * 62}|{'-' * 7}|")
     for verdict in verdicts:
-        caught = verdict.caught_by or "SURVIVES"
-        print(f"| {verdict.mutation.name:76} | {caught.removeprefix('//cc/'):34} | {verdict.seconds:5.0f} |")
-    survivors = sum(verdict.caught_by is None for verdict in verdicts)
-    print(f"\n{len(verdicts)} mutations, {survivors} survive")
+        print(f"| {verdict.mutation.name:78} | {verdict.words():60} | {verdict.seconds:5.0f} |")
+    caught = sum(verdict.is_caught() for verdict in verdicts)
+    print(f"\n{len(verdicts)} mutations, {caught} caught, in {sum(verdict.seconds for verdict in verdicts):.0f} s")
 
 
 def list_all(mutations: list[Mutation]) -> int:
@@ -125,9 +154,9 @@ def main() -> int:
     verdicts = []
     for mutation in mutations:
         verdicts.append(judge(mutation))
-        print(f"{verdicts[-1].caught_by or 'SURVIVES':40} {mutation.name}", flush=True)
+        print(f"{verdicts[-1].words():60} {mutation.name}", flush=True)
     report(verdicts)
-    return 1 if any(verdict.caught_by is None for verdict in verdicts) else 0
+    return 0 if all(verdict.is_caught() for verdict in verdicts) else 1
 
 
 if __name__ == "__main__":
