@@ -96,8 +96,8 @@ def run_bazel_test(target: str) -> str:
 
 
 def run_python_test(test: str) -> str:
-    """A test of the stock JAX client on the emulated device; what is compiled goes into the copy's package first."""
-    if run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace") != 0:
+    """A test of the stock JAX client on the emulated device, with what is compiled and the entry point in the copy."""
+    if run(sys.executable, "setup.py", "--quiet", "egg_info", "build_ext", "--inplace") != 0:
         return DID_NOT_RUN
     code = run(sys.executable, "-m", "pytest", "-q", "-x", test)
     return {0: PASSED, 1: TESTS_FAILED}.get(code, DID_NOT_RUN)
