@@ -89,10 +89,11 @@ void ReadGlobals(const Elf& elf, Cubin* cubin) {
   for (int i = 0; i < elf.num_sections(); ++i) {
     const Elf64_Shdr& table = elf.section(i);
     if (table.sh_type != SHT_SYMTAB) continue;
-    const auto* const symbols = reinterpret_cast<const Elf64_Sym*>(elf.data(table));
     const char* const names = elf.data(elf.section(static_cast<int>(table.sh_link)));
     for (size_t k = 0; k < table.sh_size / sizeof(Elf64_Sym); ++k) {
-      ReadGlobal(elf, symbols[k], names + symbols[k].st_name, cubin);
+      Elf64_Sym symbol;  // copied: in a file it may lie at an odd address
+      std::memcpy(&symbol, elf.data(table) + k * sizeof symbol, sizeof symbol);
+      ReadGlobal(elf, symbol, names + symbol.st_name, cubin);
     }
   }
 }

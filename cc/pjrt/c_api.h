@@ -13,7 +13,7 @@
 extern "C" {
 
 // How the memory limit of each device is given.
-enum GmlakeLimitKind {
+enum GmlakeLimitKind : int32_t {
   GMLAKE_LIMIT_DEFAULT = 0,   // all of the device but a reserve
   GMLAKE_LIMIT_BYTES = 1,     // `limit_bytes`
   GMLAKE_LIMIT_FRACTION = 2,  // `limit_fraction` of the device's total
