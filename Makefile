@@ -4,6 +4,8 @@
 #   make demo                 see it work, with or without a GPU
 #   make test                 everything that CI checks
 #   make sanitize             the C++ tests under AddressSanitizer, UBSan and ThreadSanitizer
+#   make soak                 for nights: random programs by the ten million, a deeper small world, fuzzing
+#   make mutations            breaks the code on purpose, and shows that the tests catch it
 #   make test-matrix          the wheel in fresh environments: each Python that is here with the JAX lines that it can run
 #   make wheel                dist/*.whl
 #   make format               rewrite the sources as `make test` wants them
@@ -19,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # One Python for setup.py and for Bazel run by hand, so that neither undoes the other's work.
 export GMLAKE_BUILD_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: all setup build demo test test-cc test-python lint sanitize test-matrix wheel format clean
+.PHONY: all setup build demo test test-cc test-python lint sanitize soak mutations test-matrix wheel format clean
 all: build
 
 $(VENV)/.ready-$(EXTRA): pyproject.toml tools/system-packages
@@ -58,6 +60,18 @@ sanitize: setup
 	$(BAZEL) test --config=asan $(SANITIZED)
 	$(BAZEL) test --config=ubsan $(SANITIZED)
 	$(BAZEL) test --config=tsan $(SANITIZED)
+
+# Ten million operations of each of five seeds, every program of depth 8, and ten minutes of fuzzing (with clang++).
+SOAK_OPERATIONS ?= 10000000
+SOAK_FUZZ_SECONDS ?= 600
+soak: setup
+	$(BAZEL) test //cc/safety:random_programs_test --test_timeout=7200 --test_output=all \
+	    --test_env=GMLAKE_SAFETY_OPERATIONS=$(SOAK_OPERATIONS)
+	$(BAZEL) test //cc/safety:small_world_test --test_timeout=7200 --test_output=all --test_env=GMLAKE_SAFETY_DEPTH=8
+	tools/fuzz $(SOAK_FUZZ_SECONDS)
+
+mutations: setup
+	$(BIN)/python tools/mutation_check.py
 
 test-matrix: setup
 	$(BIN)/python tools/test_matrix.py

@@ -100,7 +100,7 @@ Status PatternChurn::Step() {
 
 // What happens beside requests and frees.
 Status PatternChurn::Interfere() {
-  switch (Random(6)) {
+  switch (Random(7)) {
     case 0:
       allocator_.Trim(options_.limit / 100 * Random(100));
       return OkStatus();
@@ -113,6 +113,8 @@ Status PatternChurn::Interfere() {
       return RetireStream(Random(streams_.size()));
     case 4:
       return options_.misuse ? Misuse() : OkStatus();
+    case 5:
+      return Replay();
     default:
       return Pause();
   }
@@ -123,13 +125,44 @@ Status PatternChurn::Get() {
   const Bytes size = RandomSize();
   const StatusOr<Address> address = allocator_.Allocate(size, streams_[stream]);
   if (address.ok()) {
-    leases_.push_back({*address, size, next_owner_++, stream});
+    leases_.push_back({*address, size, next_owner_++, stream, GraphHandle()});
     report_.painted += size;
-    return ink_->Paint(*address, size, leases_.back().owner, streams_[stream]);
+    return Paint(&leases_.back());
   }
   if (address.status().code() != StatusCode::kOutOfMemory) return address.status();
   ++report_.refused;
   return leases_.empty() ? OkStatus() : Drop(Random(leases_.size()));
+}
+
+Status PatternChurn::Paint(Lease* lease) {
+  if (Random(16) == 0) return PaintByGraph(lease);
+  return ink_->Paint(lease->address, lease->size, lease->owner, streams_[lease->stream]);
+}
+
+// While the stream is being captured, somebody asks for memory on it and gives it back.
+Status PatternChurn::PaintByGraph(Lease* lease) {
+  const StreamHandle stream = streams_[lease->stream];
+  Status status = ink_->BeginCapture(stream);
+  if (status.ok()) status = ink_->Paint(lease->address, lease->size, lease->owner, stream);
+  if (!status.ok()) return status;
+  const StatusOr<Address> meanwhile = allocator_.Allocate(RandomSize(), stream);
+  if (meanwhile.ok()) allocator_.Free(*meanwhile, stream);
+  const StatusOr<GraphHandle> graph = ink_->EndCapture(stream);
+  if (!graph.ok()) return graph.status();
+  lease->graph = *graph;
+  ++report_.replays;
+  return ink_->Replay(lease->graph, stream);
+}
+
+// A graph that paints a lease runs again, and must reach that lease and nothing else.
+Status PatternChurn::Replay() {
+  for (const Lease& lease : leases_) {
+    if (lease.graph.value == nullptr) continue;
+    const Status status = ink_->Replay(lease.graph, streams_[lease.stream]);
+    if (!status.ok()) return status;
+    ++report_.replays;
+  }
+  return OkStatus();
 }
 
 // One lease in three is handed to another stream first.
@@ -139,7 +172,9 @@ Status PatternChurn::Drop(size_t index) {
   leases_.pop_back();
   const size_t stream = Random(3) == 0 ? Random(streams_.size()) : lease.stream;
   Status status = stream == lease.stream ? OkStatus() : Order(stream, lease.stream);
-  return status.ok() ? CheckAndFree(lease, stream) : status;
+  if (status.ok()) status = CheckAndFree(lease, stream);
+  if (!status.ok() || lease.graph.value == nullptr) return status;
+  return ink_->DestroyGraph(lease.graph, streams_[lease.stream]);
 }
 
 Status PatternChurn::CheckAndFree(const Lease& lease, size_t stream) {
@@ -218,14 +253,14 @@ std::string ToJson(const PatternChurnReport& report) {
       "{\"wrong_words\": %lld, \"invariants\": \"%s\", \"seconds\": %.1f, \"operations\": %lld, "
       "\"painted_gib\": %.1f, \"checked_through_another_address_gib\": %.1f, "
       "\"of_these_with_aliases_of_the_allocator_gib\": %.1f, \"refused\": %lld, "
-      "\"retired_streams\": %lld, "
+      "\"retired_streams\": %lld, \"graph_replays\": %lld, "
       "\"small\": %lld, \"reuse\": %lld, \"split\": %lld, \"stitch\": %lld, \"grow\": %lld, "
       "\"unmaps\": %lld, \"releases\": %lld, \"stream_waits\": %lld, \"peak_reserved_gib\": %.2f}",
       static_cast<long long>(report.wrong_words), report.broken.c_str(), report.seconds,
       static_cast<long long>(report.operations), gib(report.painted), gib(report.checked),
       gib(report.checked_shared), static_cast<long long>(report.refused),
-      static_cast<long long>(report.retired_streams), way(Way::kSmall), way(Way::kReuse),
-      way(Way::kSplit), way(Way::kStitch), way(Way::kGrow),
+      static_cast<long long>(report.retired_streams), static_cast<long long>(report.replays),
+      way(Way::kSmall), way(Way::kReuse), way(Way::kSplit), way(Way::kStitch), way(Way::kGrow),
       static_cast<long long>(report.stats.driver_calls.unmap),
       static_cast<long long>(report.stats.driver_calls.release),
       static_cast<long long>(report.stats.num_stream_waits), gib(report.stats.peak_bytes_reserved));

@@ -36,6 +36,7 @@ struct PatternChurnReport {
   int64_t operations = 0;
   int64_t refused = 0;  // requests that did not fit
   int64_t retired_streams = 0;
+  int64_t replays = 0;     // of graphs that paint a lease
   Bytes painted, checked;  // checked: through an address that the allocator does not know
   Bytes checked_shared;  // of these: bytes for which the allocator itself had more than one address
   int64_t wrong_words = 0;
@@ -59,7 +60,8 @@ class PatternChurn {
     Address address;
     Bytes size;
     uint32_t owner;
-    size_t stream;  // whose work touched it last
+    size_t stream;      // whose work touched it last
+    GraphHandle graph;  // paints it, or null
   };
 
   bool IsOver() const;
@@ -70,6 +72,9 @@ class PatternChurn {
   Status Step();
   Status Interfere();
   Status Get();
+  Status Paint(Lease* lease);
+  Status PaintByGraph(Lease* lease);
+  Status Replay();
   Status Drop(size_t index);
   Status CheckAndFree(const Lease& lease, size_t stream);
   Status Misuse();

@@ -52,6 +52,7 @@ TEST_F(PatternChurnTest, EveryByteIsItsOwnersUntilTheFree) {
     EXPECT_GT(report.checked_shared, Bytes(0));
     EXPECT_GT(report.stats.by_way[static_cast<int>(Way::kStitch)].count, 5);
     EXPECT_GT(report.stats.driver_calls.unmap, 10);
+    EXPECT_GT(report.replays, 10);
   }
   EXPECT_EQ(Violations(), 0u);
 }

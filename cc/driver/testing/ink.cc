@@ -10,20 +10,26 @@
 #include "cc/driver/cuda_status.h"
 
 // The names are expanded after cuda.h has renamed some of them to their versioned symbol.
-#define GMLAKE_INK_FUNCTIONS(X) \
-  X(cuCtxSynchronize)           \
-  X(cuStreamCreate)             \
-  X(cuStreamDestroy)            \
-  X(cuStreamSynchronize)        \
-  X(cuMemAlloc)                 \
-  X(cuMemFree)                  \
-  X(cuMemHostAlloc)             \
-  X(cuMemFreeHost)              \
-  X(cuMemsetD32Async)           \
-  X(cuMemcpyDtoHAsync)          \
-  X(cuModuleLoadData)           \
-  X(cuModuleGetFunction)        \
-  X(cuLaunchKernel)
+#define GMLAKE_INK_FUNCTIONS(X)  \
+  X(cuCtxSynchronize)            \
+  X(cuStreamCreate)              \
+  X(cuStreamDestroy)             \
+  X(cuStreamSynchronize)         \
+  X(cuMemAlloc)                  \
+  X(cuMemFree)                   \
+  X(cuMemHostAlloc)              \
+  X(cuMemFreeHost)               \
+  X(cuMemsetD32Async)            \
+  X(cuMemcpyDtoHAsync)           \
+  X(cuModuleLoadData)            \
+  X(cuModuleGetFunction)         \
+  X(cuLaunchKernel)              \
+  X(cuStreamBeginCapture)        \
+  X(cuStreamEndCapture)          \
+  X(cuGraphInstantiateWithFlags) \
+  X(cuGraphLaunch)               \
+  X(cuGraphDestroy)              \
+  X(cuGraphExecDestroy)
 #define GMLAKE_SYMBOL_OF(name) #name
 #define GMLAKE_SYMBOL(name) GMLAKE_SYMBOL_OF(name)
 
@@ -65,6 +71,34 @@ class CudaInk : public Ink {
     }
     if (status.ok()) status = Say(cuda_.cuCtxSetCurrent(context), "cuCtxSetCurrent");
     return status.ok() ? Prepare() : status;
+  }
+
+  Status BeginCapture(StreamHandle stream) override {
+    return Say(work_.cuStreamBeginCapture(Raw(stream), CU_STREAM_CAPTURE_MODE_RELAXED),
+               "cuStreamBeginCapture");
+  }
+
+  StatusOr<GraphHandle> EndCapture(StreamHandle stream) override {
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    Status status = Say(work_.cuStreamEndCapture(Raw(stream), &graph), "cuStreamEndCapture");
+    if (!status.ok()) return status;
+    status = Say(work_.cuGraphInstantiateWithFlags(&executable, graph, 0), "cuGraphInstantiate");
+    work_.cuGraphDestroy(graph);
+    if (!status.ok()) return status;
+    return GraphHandle{executable};
+  }
+
+  Status Replay(GraphHandle graph, StreamHandle stream) override {
+    return Say(work_.cuGraphLaunch(static_cast<CUgraphExec>(graph.value), Raw(stream)),
+               "cuGraphLaunch");
+  }
+
+  Status DestroyGraph(GraphHandle graph, StreamHandle stream) override {
+    Status status = Say(work_.cuStreamSynchronize(Raw(stream)), "cuStreamSynchronize");
+    if (!status.ok()) return status;
+    return Say(work_.cuGraphExecDestroy(static_cast<CUgraphExec>(graph.value)),
+               "cuGraphExecDestroy");
   }
 
   StatusOr<StreamHandle> NewStream() override {

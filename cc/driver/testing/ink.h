@@ -18,6 +18,11 @@ namespace gmlake {
 
 struct CudaFunctions;
 
+// CUgraphExec. Null: none.
+struct GraphHandle {
+  void* value = nullptr;
+};
+
 // Thread rule: one thread. Cost of a call: a launch or a few; nothing waits but WrongWords and, with copies, a Check that
 // finds its buffer full.
 class Ink {
@@ -31,6 +36,13 @@ class Ink {
                        StreamHandle stream) = 0;
   // Waits for everything that is queued; words found wrong since the start.
   virtual StatusOr<int64_t> WrongWords() = 0;
+
+  // What is painted between these two becomes a graph, which runs when it is replayed, as often as it is replayed.
+  virtual Status BeginCapture(StreamHandle stream) = 0;
+  virtual StatusOr<GraphHandle> EndCapture(StreamHandle stream) = 0;
+  virtual Status Replay(GraphHandle graph, StreamHandle stream) = 0;
+  // Waits for `stream`, the last on which it was replayed.
+  virtual Status DestroyGraph(GraphHandle graph, StreamHandle stream) = 0;
 
   virtual StatusOr<StreamHandle> NewStream() = 0;
   // Waits for the stream.
