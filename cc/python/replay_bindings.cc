@@ -11,6 +11,7 @@
 
 #include "cc/bench/churn.h"
 #include "cc/bench/policies.h"
+#include "cc/bench/recorded_replay.h"
 #include "cc/bench/replay.h"
 #include "cc/bench/replay_json.h"
 #include "cc/bench/trace.h"
@@ -77,6 +78,16 @@ std::string Replay(const bench::Trace& trace, std::string policy,
   return bench::ToJson(Take(bench::Replay(trace, options)));
 }
 
+// Rows of gmlake_jax.history.schema.EVENT.
+nb::bytes RecordReplay(const bench::Trace& trace, const std::string& policy,
+                       std::optional<int64_t> limit_bytes) {
+  std::optional<Bytes> limit;
+  if (limit_bytes) limit = Bytes(*limit_bytes);
+  const Recording recording = Take(bench::RecordReplay(trace, policy, limit));
+  return nb::bytes(reinterpret_cast<const char*>(recording.events.data()),
+                   recording.events.size() * sizeof(Event));
+}
+
 }  // namespace
 
 void DefineReplay(nb::module_& m) {
@@ -98,6 +109,8 @@ void DefineReplay(nb::module_& m) {
   m.def("replay", &Replay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake",
         "limit_bytes"_a = nb::none(), "find_min_limit"_a = false, "passes"_a = 1, "repeats"_a = 11,
         "verify"_a = false, "progress"_a = nb::none());
+  m.def("record_replay", &RecordReplay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake",
+        "limit_bytes"_a = nb::none());
   m.def("churn", &Churn, "name"_a, nb::kw_only(), "utilisation"_a, "limit_bytes"_a, "requests"_a,
         "seed"_a);
   m.def("policies", &bench::PolicyNames);

@@ -57,6 +57,7 @@ class State:
         self.mappings: dict[int, tuple[int, int]] = {}  # range, block
         self.leases: dict[int, tuple[int, ...]] = {}  # a row of LEASE after the address
         self.homes: dict[int, int] = {}  # of each block, its address in the primitive range
+        self.kinds: dict[int, int] = {}  # of ranges, where known before they are restored
         self._addresses: list[int] = []
 
     @classmethod
@@ -120,8 +121,9 @@ class State:
         self.ranges[event[RANGE_ID]] = (kind, event[ADDRESS], event[SIZE])
 
     def restore_range(self, event: Row) -> None:
-        """Undoes a drop. Ranges that are dropped are stitched: primitive ones stay for the life of the process."""
-        self.ranges[event[RANGE_ID]] = (RangeKind.STITCHED, event[ADDRESS], event[SIZE])
+        """Undoes a drop. Unless the range was seen being made, it was stitched: those come and go, others stay."""
+        kind = self.kinds.get(event[RANGE_ID], RangeKind.STITCHED)
+        self.ranges[event[RANGE_ID]] = (kind, event[ADDRESS], event[SIZE])
 
     def remove_range(self, event: Row) -> None:
         self.ranges.pop(event[RANGE_ID], None)
@@ -197,6 +199,7 @@ def start_of(recording: Recording) -> State:
     rows = recording.events.tolist()
     if recording.end is not None:
         state = State.of(recording.end)
+        state.kinds = {event[RANGE_ID]: RangeKind.PRIMITIVE for event in rows if event[KIND] == Kind.RESERVE}
         for event in reversed(rows):
             state.revert(event)
         return state
