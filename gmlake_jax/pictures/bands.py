@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,7 @@ def peaks_kept(values: Integers, most: int = MOST_POINTS) -> Integers:
     if count <= most:
         return np.arange(count)
     edges = np.linspace(0, count, most + 1).astype(np.int64)
-    highest = [
-        low + int(np.argmax(values[low:high])) for low, high in zip(edges[:-1], edges[1:], strict=True) if high > low
-    ]
+    highest = [low + int(np.argmax(values[low:high])) for low, high in pairwise(edges.tolist()) if high > low]
     return np.unique([0, *highest, count - 1])
 
 

@@ -13,17 +13,17 @@ SCATTERED, LARGEST, DOUBT = "#ee7733", "#bbcc33", "#cc3311"
 
 # Where a block lies: from the first to the last home address.
 _PLACES = (
-    "#364b9a",
-    "#4a7bb7",
-    "#6ea6cd",
-    "#98cae1",
-    "#c2e4ef",
-    "#eaeccc",
-    "#feda8b",
-    "#fdb366",
-    "#f67e4b",
-    "#dd3d2d",
-    "#a50026",
+    "#3b3b98",
+    "#3f6fb5",
+    "#2f97b7",
+    "#2a9d8f",
+    "#5bab4f",
+    "#a8b820",
+    "#e3b505",
+    "#ee8f2d",
+    "#e0563a",
+    "#b3264a",
+    "#7a1f6b",
 )
 
 

@@ -12,6 +12,7 @@ from gmlake_jax.history.physical import idle_spans
 from gmlake_jax.history.series import Integers, series_of, times_of
 from gmlake_jax.history.state import snapshots_at
 from gmlake_jax.pictures.bands import peaks_kept
+from gmlake_jax.sizes import format_bytes
 
 _MOST_MOMENTS = 300
 
@@ -52,13 +53,19 @@ def holes_of(recording: Recording) -> Holes:
     return Holes(times.astype(np.int64), idle, largest)
 
 
+_LEAST_CLASS = 10  # 4 ** 10 is 1 MiB; all that is smaller is one class
+
+
 def by_size(sizes: Integers) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Number and bytes of the pieces in classes of size, a power of four each."""
-    from gmlake_jax.sizes import format_bytes
-
-    classes = np.floor(np.log2(np.maximum(sizes, 1)) / 2).astype(np.int64)
+    classes = np.maximum(np.floor(np.log2(np.maximum(sizes, 1)) / 2).astype(np.int64), _LEAST_CLASS - 1)
     steps = range(int(np.min(classes)), int(np.max(classes)) + 1) if len(classes) else range(0)
-    labels = [f"{format_bytes(4.0**step)}+".replace(".0", "") for step in steps]
     counts = np.array([(classes == step).sum() for step in steps], np.int64)
     total = np.array([sizes[classes == step].sum() for step in steps], np.int64)
-    return labels, counts, total
+    return [_class_name(step) for step in steps], counts, total
+
+
+def _class_name(step: int) -> str:
+    if step < _LEAST_CLASS:
+        return "below 1 MiB"
+    return f"{format_bytes(4.0**step)} to {format_bytes(4.0 ** (step + 1))}".replace(".0", "")

@@ -1,6 +1,6 @@
 """Memory as it lies: the physical memory as one tape by home address, and the ranges whose parts it lends.
 
-A block has the colour of its place on the tape, and keeps it in every range that maps it: equal colours in two rows are
+Memory has the colour of its place on the tape, and keeps it in every range that maps it: equal colours in two rows are
 the same physical memory. In use it is full, idle it is pale.
 """
 
@@ -20,7 +20,7 @@ class Part:
 
     start: int
     size: int
-    place: float  # 0 to 1 on the tape
+    place: float  # of its first byte on the tape, 0 to 1
     lease: int  # index into the snapshot's leases; NONE: idle
     block: int
     doubtful: bool = False
@@ -58,7 +58,7 @@ class _Layout:
         self.state = State.of(snapshot)
         self.sizes: dict[int, int] = dict(snapshot.blocks[["id", "size"]].tolist())
         self.doubtful = set(snapshot.blocks["id"][snapshot.blocks["quarantined"] != 0].tolist())
-        self._spans = memory_spans(snapshot).tolist()
+        self._spans: list[tuple[int, int]] = memory_spans(snapshot).tolist()
         self.size: int = sum(end - start for start, end in self._spans)
         self._used = self._used_by_block()
 
@@ -73,7 +73,7 @@ class _Layout:
 
     def offset(self, home: int) -> int:
         """Where a home address is on the tape."""
-        before: int = 0
+        before = 0
         for start, end in self._spans:
             if home < end:
                 return before + max(home - start, 0)
@@ -82,16 +82,17 @@ class _Layout:
 
     def parts(self, block: int, start: int) -> list[Part]:
         """A whole block that is drawn from `start` on, cut where its owner changes."""
-        place = self.offset(self.state.homes.get(block, 0)) / max(self.size, 1)
-        found, done, doubtful = [], 0, block in self.doubtful
+        cuts, done = [], 0
         for low, high, lease in self._used.get(block, []):
-            if low > done:
-                found.append(Part(start + done, low - done, place, NONE, block, doubtful))
-            found.append(Part(start + low, high - low, place, lease, block, doubtful))
+            cuts += [(done, low, NONE), (low, high, lease)]
             done = high
-        if done < self.sizes[block]:
-            found.append(Part(start + done, self.sizes[block] - done, place, NONE, block, doubtful))
-        return found
+        cuts.append((done, self.sizes[block], NONE))
+        return [self._part(block, start, cut) for cut in cuts if cut[0] < cut[1]]
+
+    def _part(self, block: int, start: int, cut: tuple[int, int, int]) -> Part:
+        low, high, lease = cut
+        place = (self.offset(self.state.homes.get(block, 0)) + low) / max(self.size, 1)
+        return Part(start + low, high - low, place, lease, block, block in self.doubtful)
 
     def row(self, range_id: int) -> Row:
         mapped = sorted(

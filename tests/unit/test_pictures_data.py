@@ -82,7 +82,7 @@ def test_a_stitched_range_is_a_row_of_blocks_in_its_own_order():
     assert tape.sharing == {0: [0, 1], 1: [0], 2: [0, 1]}
 
 
-def test_a_block_has_its_place_wherever_it_is_shown():
+def test_memory_has_its_place_wherever_it_is_shown():
     tape = tape_of(last_snapshot(life()))
     places = {part.block: part.place for part in tape.parts}
     assert places == pytest.approx({0: 0, 1: 1 / 3, 2: 2 / 3})
@@ -102,6 +102,11 @@ def test_memory_in_doubt_is_marked():
     blocks = snapshot.blocks.copy()
     blocks["quarantined"][1] = 1
     assert [part.doubtful for part in tape_of(replace(snapshot, blocks=blocks)).parts] == [False, True, False]
+
+
+def test_half_a_block_has_a_place_of_its_own():
+    places = [part.place for part in tape_of(snapshot_at_time(life(), 120)).parts]
+    assert places == pytest.approx([0, 2 / 6, 4 / 6, 5 / 6])
 
 
 def test_the_tape_is_wrapped_into_lines():
@@ -137,9 +142,10 @@ def test_the_sizes_of_holes():
 
 def test_holes_by_size():
     labels, counts, total = by_size(np.array([70 * MIB, 64 * MIB, 3 * MIB, MIB]))
-    assert labels == ["1 MiB+", "4 MiB+", "16 MiB+", "64 MiB+"]
+    assert labels == ["1 MiB to 4 MiB", "4 MiB to 16 MiB", "16 MiB to 64 MiB", "64 MiB to 256 MiB"]
     assert counts.tolist() == [2, 0, 0, 2]
     assert (total / MIB).tolist() == [4, 0, 0, 134]
+    assert by_size(np.array([5, 300]))[0] == ["below 1 MiB"]
     assert by_size(np.zeros(0, np.int64))[0] == []
 
 
@@ -152,8 +158,8 @@ def test_holes_of_a_source_without_blocks():
 
 
 def test_colours():
-    assert place_color(0) == "#364b9a"
-    assert place_color(1) == "#a50026"
-    assert place_color(0.1) == "#4a7bb7"
+    assert place_color(0) == "#3b3b98"
+    assert place_color(1) == "#7a1f6b"
+    assert place_color(0.1) == "#3f6fb5"
     assert pale("#000000") == "#c7c7c7"
     assert group_colors(["a", "others", "b"]) == {"a": "#4477aa", "b": "#ee6677", "others": "#b4b4b4"}
