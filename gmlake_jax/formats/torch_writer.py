@@ -30,6 +30,7 @@ from gmlake_jax.history.state import (
     Piece,
     Row,
     State,
+    joined,
     last_snapshot,
     start_of,
 )
@@ -61,18 +62,6 @@ def _frames(name: str, pieces: int = 1, index: int = 0, whole: tuple[int, int] =
         text = f"piece {index + 1} of {pieces} of {format_bytes(whole[1])} at {whole[0]:#x}"
         stack.insert(0, {"filename": "stitched", "line": index + 1, "name": text})
     return stack or [{"filename": "gmlake", "line": 0, "name": "no annotation"}]
-
-
-def joined(pieces: list[Piece]) -> list[Piece]:
-    """Pieces that follow each other at home too are one."""
-    found: list[Piece] = []
-    for piece in pieces:
-        last = found[-1] if found else None
-        if last and last.block != NONE and last.home + last.size == piece.home:
-            found[-1] = last._replace(size=last.size + piece.size)
-        else:
-            found.append(piece)
-    return found
 
 
 def _requested(piece: Piece, size: int, requested: int) -> int:

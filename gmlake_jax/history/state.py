@@ -42,6 +42,18 @@ class Piece(NamedTuple):
     offset: int  # in the lease
 
 
+def joined(pieces: list[Piece]) -> list[Piece]:
+    """Pieces that follow each other at home too are one, though it may span blocks."""
+    found: list[Piece] = []
+    for piece in pieces:
+        last = found[-1] if found else None
+        if last and last.block != NONE and last.home + last.size == piece.home:
+            found[-1] = last._replace(size=last.size + piece.size)
+        else:
+            found.append(piece)
+    return found
+
+
 class State:
     """Ranges, blocks, mappings and leases, changed by one event at a time, in either direction.
 
