@@ -45,6 +45,7 @@ test-cc: setup
 	$(BAZEL) test //cc/...
 
 test-python: build
+	tools/test-browser
 	$(BIN)/pytest --quiet
 
 lint: setup
