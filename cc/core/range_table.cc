@@ -193,33 +193,45 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
   return pieces;
 }
 
-std::vector<Extent> RangeTable::ExtentsOf(RangeId id) const {
-  std::vector<Extent> extents;
+template <typename Visit>
+void RangeTable::ForEachExtent(RangeId id, Visit visit) const {
   const std::vector<BlockId>& blocks = ranges_[id].blocks;
+  Extent extent{id, Bytes(0), Bytes(0), 0, true};
   Bytes start(0);
-  bool open = false;  // does the last extent reach `start`?
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = (*blocks_)[blocks[i]];
     const Bytes prefix = FreePrefix(block);
-    if (prefix > Bytes(0)) {
-      if (!open) extents.push_back({id, start, Bytes(0), i, true});
-      extents.back().size += prefix;
-    }
-    open = prefix == block.size;
-    const Bytes suffix = open ? Bytes(0) : FreeSuffix(block);
+    if (extent.size == Bytes(0)) extent = {id, start, Bytes(0), i, true};
+    extent.size += prefix;
     start += block.size;
-    if (suffix > Bytes(0)) {
-      extents.push_back({id, start - suffix, suffix, i, false});
-      open = true;
-    }
+    if (prefix == block.size) continue;
+    if (extent.size > Bytes(0)) visit(extent);
+    const Bytes suffix = FreeSuffix(block);
+    extent = {id, start - suffix, suffix, i, false};
   }
-  return extents;
+  if (extent.size > Bytes(0)) visit(extent);
+}
+
+// From the back, for as long as blocks are free.
+Extent RangeTable::LastExtent(RangeId id) const {
+  const StitchedRange& range = ranges_[id];
+  Extent extent{id, range.size, Bytes(0), range.blocks.size(), true};
+  while (extent.starts_block && extent.first_block > 0) {
+    const Block& block = (*blocks_)[range.blocks[extent.first_block - 1]];
+    const Bytes suffix = FreeSuffix(block);
+    if (suffix == Bytes(0)) break;
+    --extent.first_block;
+    extent.offset -= suffix;
+    extent.size += suffix;
+    extent.starts_block = suffix == block.size;
+  }
+  return extent;
 }
 
 RangeTable::Spot RangeTable::FindSpot(Bytes request, Bytes largest_seam) const {
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
-  ForEachExtent([&](const Extent& extent) {
+  const auto consider = [&](const Extent& extent) {
     if (extent.size < request || extent.size >= smallest) return;
     for (Bytes offset : {extent.offset, extent.end() - request}) {
       if (!IsNeat({extent.range, offset}, request, extent, largest_seam)) continue;
@@ -227,6 +239,9 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, Bytes largest_seam) const {
       smallest = extent.size;
       return;
     }
+  };
+  ForEach([&](RangeId id) {
+    if (request <= ranges_[id].size) ForEachExtent(id, consider);
   });
   return best;
 }
@@ -278,9 +293,19 @@ Bytes RangeTable::FreePrefix(const Block& block) const {
 }
 
 Bytes RangeTable::FreeSuffix(const Block& block) const {
-  const Chunk& chunk = (*chunks_)[ChunkAt(block, block.size - Bytes(1))];
+  const Chunk& chunk = (*chunks_)[LastChunk(block)];
   if (chunk.state != ChunkState::kFree) return Bytes(0);
   return block.end() - std::max(chunk.address, block.home);
+}
+
+// The chunk that covers the block's last byte. The block that follows at home knows a chunk near it; without one, all the
+// chunks in the block have to be passed.
+ChunkId RangeTable::LastChunk(const Block& block) const {
+  if ((*chunks_)[block.first_chunk].end() >= block.end()) return block.first_chunk;
+  const BlockId next = blocks_->At(block.end());
+  if (next == kNone) return ChunkAt(block, block.size - Bytes(1));
+  const ChunkId beyond = (*blocks_)[next].first_chunk;
+  return (*chunks_)[beyond].address < block.end() ? beyond : (*chunks_)[beyond].previous;
 }
 
 // The chunk that covers the byte at `offset` of the block.

@@ -65,8 +65,9 @@ struct Extent {
   Bytes end() const { return offset + size; }
 };
 
-// Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of one size stay in the order in which
-// they were first used; the first that applies is taken, so that equal states get equal answers.
+// Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of
+// one size stay in the order in which they were first used; the first that applies is taken, so that equal states get
+// equal answers.
 // Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that does.
 class RangeTable {
  public:
@@ -90,13 +91,8 @@ class RangeTable {
   // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
   const Recipe* FindRecipe(Bytes request, int64_t moment);
 
-  // Calls `visit(extent)` for every longest run of free bytes in every range.
-  template <typename Visit>
-  void ForEachExtent(Visit visit) const {
-    ForEach([&](RangeId id) {
-      for (const Extent& extent : ExtentsOf(id)) visit(extent);
-    });
-  }
+  // The free bytes at the end of a range; an extent of no bytes if its last byte is in use.
+  Extent LastExtent(RangeId id) const;
 
   // The smallest extent with room for `request`, at its front or back, such that the lease would end at a block's edge
   // or inside a block of at most `largest_seam`. Null `range` (kNone) if there is none.
@@ -134,13 +130,16 @@ class RangeTable {
   bool IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const;
   // The size of the block around `offset`; zero at a block's edge.
   Bytes SeamIn(RangeId id, Bytes offset) const;
-  std::vector<Extent> ExtentsOf(RangeId id) const;
+  // Calls `visit(extent)` for every longest run of free bytes in the range, by address.
+  template <typename Visit>
+  void ForEachExtent(RangeId id, Visit visit) const;
   bool Applies(Recipe& recipe, Bytes request) const;
   bool IsFree(const Piece& piece) const;
-  // Free bytes at the block's beginning, and at its end if it is not free as a whole.
+  // Free bytes at the block's beginning, and at its end.
   Bytes FreePrefix(const Block& block) const;
   Bytes FreeSuffix(const Block& block) const;
   ChunkId ChunkAt(const Block& block, Bytes offset) const;
+  ChunkId LastChunk(const Block& block) const;
 
   BlockTable* blocks_;
   ChunkStore* chunks_;

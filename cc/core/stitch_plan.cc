@@ -3,37 +3,37 @@
 namespace gmlake {
 
 StitchPlan StitchPlanner::Plan(Bytes request) const {
-  const StitchPlan fresh = InNewRange(request);
+  const Stitcher::Offer offer = stitcher_.Survey();
+  const StitchPlan fresh = InNewRange(offer, request);
   const Run run = LongestRun(request);
   if (run.range == kNone) return fresh;
-  const StitchPlan extended = InRange(run, request);
+  const StitchPlan extended = InRange(offer, run, request);
   if (extended.more.missing > fresh.more.missing || !HasRoom(extended)) return fresh;
   return extended.mappings() <= fresh.mappings() ? extended : fresh;
 }
 
-StitchPlan StitchPlanner::InNewRange(Bytes request) const {
+StitchPlan StitchPlanner::InNewRange(const Stitcher::Offer& offer, Bytes request) const {
   StitchPlan plan;
-  plan.more = stitcher_.Choose(request, {}, /*head=*/true);
+  plan.more = stitcher_.Choose(offer, request);
   if (!plan.more.pieces.empty()) plan.offset = plan.more.pieces.front().from;
   return plan;
 }
 
-StitchPlan StitchPlanner::InRange(const Run& run, Bytes request) const {
+StitchPlan StitchPlanner::InRange(const Stitcher::Offer& offer, const Run& run, Bytes request) const {
   StitchPlan plan;
   plan.range = run.range;
   plan.offset = run.offset;
   const std::vector<BlockId>& blocks = memory_->ranges[run.range].blocks;
   plan.kept.assign(blocks.begin() + static_cast<std::ptrdiff_t>(run.first_block), blocks.end());
-  if (run.size < request) plan.more = stitcher_.Choose(request - run.size, blocks, /*head=*/false);
+  if (run.size < request) plan.more = stitcher_.Choose(offer.BehindBlocks(blocks), request - run.size);
   return plan;
 }
 
 StitchPlanner::Run StitchPlanner::LongestRun(Bytes request) const {
   Run longest;
-  memory_->ranges.ForEachExtent([&](const Extent& extent) {
-    const StitchedRange& range = memory_->ranges[extent.range];
-    if (range.sealed || extent.end() != range.size) return;
-    const Run run = RunOf(extent, request);
+  memory_->ranges.ForEach([&](RangeId id) {
+    if (memory_->ranges[id].sealed) return;
+    const Run run = RunOf(memory_->ranges.LastExtent(id), request);
     if (run.size > longest.size) longest = run;
   });
   return longest;

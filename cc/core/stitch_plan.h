@@ -24,7 +24,8 @@ struct StitchPlan {
   size_t mappings() const { return more.pieces.size() + (more.tail.block == kNone ? 0 : 1); }
 };
 
-// Thread rule: the allocator's lock. Cost: a look at every range, and Stitcher::Choose once or twice.
+// Thread rule: the allocator's lock. Cost: a look at every range's end and at every free
+// block, and sorting these.
 class StitchPlanner {
  public:
   explicit StitchPlanner(const Memory* memory) : memory_(memory), stitcher_(memory) {}
@@ -42,8 +43,8 @@ class StitchPlanner {
     size_t first_block = 0;
   };
 
-  StitchPlan InNewRange(Bytes request) const;
-  StitchPlan InRange(const Run& run, Bytes request) const;
+  StitchPlan InNewRange(const Stitcher::Offer& offer, Bytes request) const;
+  StitchPlan InRange(const Stitcher::Offer& offer, const Run& run, Bytes request) const;
   // The longest free end of a range that is no longer than `request`.
   Run LongestRun(Bytes request) const;
   Run RunOf(const Extent& extent, Bytes request) const;

@@ -1,6 +1,7 @@
 #include "cc/core/stitcher.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gmlake {
 namespace {
@@ -21,11 +22,12 @@ std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes s
                               [size](const Piece& piece) { return piece.size() < size; });
 }
 
-void Exclude(const std::vector<BlockId>& taken, std::vector<Piece>* pieces) {
-  const auto is_taken = [&](const Piece& piece) {
-    return std::find(taken.begin(), taken.end(), piece.block) != taken.end();
-  };
-  pieces->erase(std::remove_if(pieces->begin(), pieces->end(), is_taken), pieces->end());
+std::vector<Piece> Without(const std::vector<BlockId>& blocks, const std::vector<Piece>& pieces) {
+  std::vector<Piece> others;
+  std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(others), [&](const Piece& piece) {
+    return std::find(blocks.begin(), blocks.end(), piece.block) == blocks.end();
+  });
+  return others;
 }
 
 }  // namespace
@@ -138,19 +140,16 @@ class StitchChoice {
   std::vector<Piece> whole_;
 };
 
-Selection Stitcher::Choose(Bytes request, const std::vector<BlockId>& taken, bool head) const {
-  Offer offer = Survey();
-  Exclude(taken, &offer.whole);
-  Exclude(taken, &offer.prefixes);
-  Exclude(taken, &offer.suffixes);
-  if (!head) offer.suffixes.clear();
-  Sort(&offer);
+Stitcher::Offer Stitcher::Offer::BehindBlocks(const std::vector<BlockId>& blocks) const {
+  return {Without(blocks, whole), {}, Without(blocks, prefixes)};
+}
+
+Selection Stitcher::Choose(const Offer& offer, Bytes request) const {
   return StitchChoice(offer, request, memory_->thresholds.end_per_leftover).Run();
 }
 
 Bytes Stitcher::Available() const {
-  Offer offer = Survey();
-  Sort(&offer);
+  const Offer offer = Survey();
   Bytes total(0);
   for (const Piece& block : offer.whole) total += block.size();
   return total + BestEnds(offer);
@@ -166,10 +165,8 @@ Bytes Stitcher::BestEnds(const Offer& offer) {
 }
 
 std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
-  Offer offer = Survey();
-  Sort(&offer);
   std::vector<BlockId> blocks;
-  for (const Piece& piece : offer.whole) {
+  for (const Piece& piece : Survey().whole) {
     if (piece.size() == size) blocks.push_back(piece.block);
   }
   return blocks;
@@ -178,6 +175,7 @@ std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
 Stitcher::Offer Stitcher::Survey() const {
   Offer offer;
   memory_->space.ForEachFree([&](const Chunk& chunk) { SurveyChunk(chunk, &offer); });
+  Sort(&offer);
   return offer;
 }
 

@@ -22,13 +22,24 @@ struct Selection {
   bool empty() const { return pieces.empty() && tail.block == kNone; }
 };
 
-// Thread rule: the allocator's lock. Cost: one step per free block, and sorting them.
+// Thread rule: the allocator's lock. Cost: a survey takes one step per free block, and sorts them; choosing takes one step
+// per piece.
 class Stitcher {
  public:
   explicit Stitcher(const Memory* memory) : memory_(memory) {}
 
-  // `request` bytes without the blocks in `taken`. `head`: may the first piece be the end of a block?
-  Selection Choose(Bytes request, const std::vector<BlockId>& taken, bool head) const;
+  // What the free chunks offer: whole blocks, largest first, and the free ends of blocks in use, smallest first.
+  struct Offer {
+    std::vector<Piece> whole;
+    std::vector<Piece> suffixes;
+    std::vector<Piece> prefixes;
+
+    // What can be mapped behind these blocks: none of them again, and nothing that does not begin at a block's edge.
+    Offer BehindBlocks(const std::vector<BlockId>& blocks) const;
+  };
+  Offer Survey() const;
+
+  Selection Choose(const Offer& offer, Bytes request) const;
 
   // The most that Choose could find; free bytes beyond that are of use to smaller requests only.
   Bytes Available() const;
@@ -37,15 +48,6 @@ class Stitcher {
   std::vector<BlockId> WholeBlocks(Bytes size) const;
 
  private:
-  friend class StitchChoice;
-
-  // What the free chunks offer: whole blocks, and the free ends of blocks in use.
-  struct Offer {
-    std::vector<Piece> whole;
-    std::vector<Piece> suffixes;
-    std::vector<Piece> prefixes;
-  };
-  Offer Survey() const;
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
   void Sort(Offer* offer) const;
   static Bytes BestEnds(const Offer& offer);
