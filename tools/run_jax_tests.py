@@ -1,42 +1,53 @@
 #!/usr/bin/env python3
 """Runs JAX's own tests with its default allocator and with gmlake_jax, and prints where the outcomes differ.
 
-    tools/run_jax_tests.py path/to/jax                lax, numpy, jit, pmap, memories, arrays
+    tools/run_jax_tests.py path/to/jax                       arrays, memories, api, jit, pmap, pjit, lax, numpy
     tools/run_jax_tests.py path/to/jax --files array_test.py -k copy
-    tools/run_jax_tests.py path/to/jax --emulated     without a GPU; kernels do nothing there, so most tests that look
-                                                      at values fail, with either allocator
+    tools/run_jax_tests.py path/to/jax --every 20            one test in twenty of each file, always the same ones
+    tools/run_jax_tests.py path/to/jax --emulated            without a GPU
 
-Only the tests are taken from the checkout, which must be of the installed JAX's version; nothing is fetched. Each file
-runs in two processes of its own, one after the other on the same device. Exit status 1: a test fails under gmlake_jax
-that passes by default.
+On the emulated device kernels compute nothing, so what a test finds in its arrays is chance: there, a test that passes
+and one that fails on values count as the same, and only errors, crashes and hangs are compared. Only the tests are
+from the checkout, which must be of the installed JAX's version; nothing is fetched. Each file runs in processes of its own,
+first by default, then under gmlake_jax; a test that kills its process, or takes too long, is left behind and the rest
+goes on. A test that differs is run again, alone. Exit status 1: one still fails under gmlake_jax that does not by
+default.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+TOOLS = Path(__file__).resolve().parent
 FILES = (
     "array_test.py",
+    "memories_test.py",
     "api_test.py",
     "jax_jit_test.py",
-    "memories_test.py",
     "pmap_test.py",
+    "pjit_test.py",
     "lax_test.py",
     "lax_numpy_test.py",
     "lax_numpy_indexing_test.py",
     "lax_numpy_operators_test.py",
     "lax_numpy_reducers_test.py",
 )
-PASSED, FAILED, SKIPPED, CRASHED = "passed", "failed", "skipped", "crashed"
+PASSED, VALUES, ERROR, SKIPPED, CRASHED = KINDS = ("passed", "values", "error", "skipped", "crashed")
 # The checkout's own jax package and its conftest.py stay out of the way of the installed JAX.
-OPTIONS = ("-q", "--noconftest", "--import-mode=importlib", "--rootdir=.", "-c", os.devnull)
-EMULATED = "import sys, gmlake_jax.emulator as e; e.start(); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+OPTIONS = ("-q", "--noconftest", "--import-mode=importlib", "--rootdir=.", "-c", os.devnull, "-p", "jax_outcomes")
+EMULATED = (
+    "import sys, gmlake_jax.emulator as e; e.start(devices={devices}); "
+    "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+)
+MOST_RESTARTS = 25
+Outcomes = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -56,45 +67,63 @@ class Difference:
     gmlake: str
 
     def is_worse(self) -> bool:
-        return self.gmlake in (FAILED, CRASHED) and self.default not in (FAILED, CRASHED)
+        bad = (VALUES, ERROR, CRASHED)
+        return self.gmlake in bad and self.default not in bad[bad.index(self.gmlake) :]
 
 
-def outcome_of(case: ElementTree.Element) -> str:
-    if case.find("failure") is not None or case.find("error") is not None:
-        return FAILED
-    return SKIPPED if case.find("skipped") is not None else PASSED
+def read_outcomes(path: Path) -> Outcomes:
+    """Test by test; of several notes about one, the worst, but a crash only if nothing else followed."""
+    outcomes: Outcomes = {}
+    for line in path.read_text().splitlines():
+        test, outcome = json.loads(line)
+        if outcomes.get(test, CRASHED) in (CRASHED, PASSED):
+            outcomes[test] = outcome
+    return outcomes
 
 
-def read_outcomes(report: Path) -> dict[str, str]:
-    """Test by test; empty if the process ended before it could write its report."""
-    if not report.exists():
-        return {}
-    cases = ElementTree.parse(report).iter("testcase")
-    return {f"{case.get('classname')}::{case.get('name')}": outcome_of(case) for case in cases}
-
-
-def environment_for(setting: Setting, cases: int) -> dict[str, str]:
+def environment_for(setting: Setting, arguments: argparse.Namespace) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GMLAKE")}
     libraries = {name: value for name, value in os.environ.items() if name == "GMLAKE_EMULATOR_LIBRARIES"}
-    chosen = {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "JAX_NUM_GENERATED_CASES": str(cases)}
+    chosen = {
+        "JAX_PLATFORMS": "cuda",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        "JAX_NUM_GENERATED_CASES": str(arguments.cases),
+        "JAX_OUTCOMES_EVERY": str(arguments.every),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "PYTHONPATH": os.pathsep.join([str(TOOLS), os.environ.get("PYTHONPATH", "")]),
+    }
     return {**kept, **libraries, **chosen, **setting.environment}
 
 
-def run_file(checkout: Path, file: str, setting: Setting, arguments: argparse.Namespace) -> dict[str, str]:
-    runner = ["-c", EMULATED] if arguments.emulated else ["-m", "pytest"]
+def run_once(what: list[str], setting: Setting, notes: Path, arguments: argparse.Namespace) -> bool:
+    """Runs what is not in `notes` yet; whether the process came to its own end."""
+    runner = ["-c", EMULATED.format(devices=arguments.devices)] if arguments.emulated else ["-m", "pytest"]
+    command = [sys.executable, "-P", *runner, *OPTIONS, f"--timeout={arguments.timeout}", "--timeout-method=thread"]
+    done = subprocess.run(
+        [*command, "-k", arguments.keyword, *what],
+        cwd=arguments.checkout / "tests",
+        env={**environment_for(setting, arguments), "JAX_OUTCOMES": str(notes)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ended = done.returncode in (0, 1, 5)  # 5: no test was left
+    if not ended and arguments.verbose:
+        print(done.stdout[-1500:] + done.stderr[-1500:], file=sys.stderr)
+    return ended
+
+
+def run_tests(what: list[str], setting: Setting, arguments: argparse.Namespace) -> Outcomes:
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        command = [sys.executable, "-P", *runner, *OPTIONS, f"--junitxml={report}", "-k", arguments.keyword, file]
-        environment = environment_for(setting, arguments.cases)
-        folder_of_tests = arguments.checkout / "tests"
-        done = subprocess.run(
-            command, cwd=folder_of_tests, env=environment, capture_output=True, text=True, check=False
-        )
-        outcomes = read_outcomes(report)
-    if not outcomes and done.returncode != 5:  # 5: no test was selected
-        print(done.stdout[-2000:] + done.stderr[-2000:], file=sys.stderr)
-        return {f"{file}::(the process)": CRASHED}
-    return outcomes
+        notes = Path(folder) / "notes"
+        notes.touch()
+        for _ in range(MOST_RESTARTS):
+            known = len(read_outcomes(notes))
+            if run_once(what, setting, notes, arguments):
+                return read_outcomes(notes)
+            if len(read_outcomes(notes)) == known:  # it does not even begin
+                return read_outcomes(notes) | {f"{what[0]}::(the process)": CRASHED}
+        return read_outcomes(notes) | {f"{what[0]}::(the rest)": CRASHED}
 
 
 def is_active(setting: Setting, arguments: argparse.Namespace) -> bool:
@@ -102,22 +131,49 @@ def is_active(setting: Setting, arguments: argparse.Namespace) -> bool:
     start = "import gmlake_jax.emulator as e; e.start(); " if arguments.emulated else ""
     program = start + "import jax; jax.devices(); import gmlake_jax; print(gmlake_jax.is_active())"
     command = [sys.executable, "-P", "-c", program]
-    environment = environment_for(setting, arguments.cases)
+    environment = environment_for(setting, arguments)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"JAX does not start with the setting {setting.name}:\n{done.stderr[-2000:]}")
     return done.stdout.strip().endswith("True")
 
 
-def compare(default: dict[str, str], gmlake: dict[str, str]) -> list[Difference]:
+def same(default: str, gmlake: str, emulated: bool) -> bool:
+    return default == gmlake or (emulated and {default, gmlake} <= {PASSED, VALUES})
+
+
+def compare(default: Outcomes, gmlake: Outcomes, emulated: bool) -> list[Difference]:
     tests = sorted({*default, *gmlake})
     pairs = [Difference(test, default.get(test, "absent"), gmlake.get(test, "absent")) for test in tests]
-    return [pair for pair in pairs if pair.default != pair.gmlake]
+    return [pair for pair in pairs if not same(pair.default, pair.gmlake, emulated)]
 
 
-def count(outcomes: dict[str, str]) -> str:
+def confirm(differences: list[Difference], arguments: argparse.Namespace) -> list[Difference]:
+    """Those that differ again when each runs alone."""
+    confirmed = []
+    for difference in differences:
+        default = run_tests([difference.test], DEFAULT, arguments)
+        gmlake = run_tests([difference.test], GMLAKE, arguments)
+        confirmed += compare(default, gmlake, arguments.emulated)
+    return confirmed
+
+
+def count(outcomes: Outcomes) -> str:
     counts = Counter(outcomes.values())
-    return ", ".join(f"{counts[kind]} {kind}" for kind in (PASSED, FAILED, SKIPPED, CRASHED) if counts[kind])
+    return ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind]) or "nothing"
+
+
+def compare_file(file: str, arguments: argparse.Namespace) -> tuple[int, list[Difference]]:
+    start = time.monotonic()
+    default = run_tests([file], DEFAULT, arguments)
+    gmlake = run_tests([file], GMLAKE, arguments)
+    differences = compare(default, gmlake, arguments.emulated)
+    confirmed = confirm(differences, arguments)
+    print(f"{file}: default {count(default)}; gmlake {count(gmlake)}; {len(differences)} differ, ", end="")
+    print(f"{len(confirmed)} again, alone; {time.monotonic() - start:.0f} s", flush=True)
+    for difference in confirmed:
+        print(f"  {difference.test}: {difference.default} -> {difference.gmlake}", flush=True)
+    return len(gmlake), confirmed
 
 
 def parse() -> argparse.Namespace:
@@ -125,8 +181,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("checkout", type=Path, help="JAX's repository at the installed version")
     parser.add_argument("--files", nargs="+", default=FILES, help="of tests/")
     parser.add_argument("-k", dest="keyword", default="", help="as pytest's")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one test in N")
     parser.add_argument("--cases", type=int, default=10, help="JAX_NUM_GENERATED_CASES")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for one test")
     parser.add_argument("--emulated", action="store_true", help="on gmlake_jax's emulated device")
+    parser.add_argument("--devices", type=int, default=2, help="emulated devices")
+    parser.add_argument("--verbose", action="store_true", help="what a process said that died")
     return parser.parse_args()
 
 
@@ -136,16 +196,9 @@ def main() -> int:
         sys.exit(f"{arguments.checkout} is no checkout of JAX: there is no folder tests/ in it")
     if is_active(DEFAULT, arguments) or not is_active(GMLAKE, arguments):
         sys.exit("gmlake_jax is not active where it should be, or active where it should not")
-    worse = 0
-    for file in arguments.files:
-        default = run_file(arguments.checkout, file, DEFAULT, arguments)
-        gmlake = run_file(arguments.checkout, file, GMLAKE, arguments)
-        differences = compare(default, gmlake)
-        worse += sum(difference.is_worse() for difference in differences)
-        print(f"{file}: default {count(default) or 'nothing'}; gmlake {count(gmlake) or 'nothing'}", flush=True)
-        for difference in differences:
-            print(f"  {difference.test}: {difference.default} -> {difference.gmlake}", flush=True)
-    print(f"{worse} tests are worse under gmlake_jax")
+    results = [compare_file(file, arguments) for file in arguments.files]
+    worse = sum(difference.is_worse() for _, differences in results for difference in differences)
+    print(f"{sum(tests for tests, _ in results)} tests; {worse} are worse under gmlake_jax")
     return 1 if worse else 0
 
 
