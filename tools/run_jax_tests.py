@@ -6,10 +6,10 @@
     tools/run_jax_tests.py path/to/jax --every 20            one test in twenty of each file, always the same ones
     tools/run_jax_tests.py path/to/jax --emulated            without a GPU
 
-On the emulated device kernels compute nothing, so what a test finds in its arrays is chance: there, a test that passes
-and one that fails on values count as the same, and only errors, crashes and hangs are compared. Only the tests are
-from the checkout, which must be of the installed JAX's version; nothing is fetched. Each file runs in processes of its own,
-first by default, then under gmlake_jax; a test that kills its process, or takes too long, is left behind and the rest
+On the emulated device kernels compute nothing, so what a test finds in its arrays is chance: there, one that passes and
+one that fails on values count as the same, and only errors, crashes and hangs are compared. Only the tests come from
+the checkout, which must be of the installed JAX's version; nothing is fetched. Each file runs in processes of its own,
+first by default, then under gmlake_jax; a test that kills its process, or takes too long, is left behind, and the rest
 goes on. A test that differs is run again, alone. Exit status 1: one still fails under gmlake_jax that does not by
 default.
 """
