@@ -1,4 +1,5 @@
-// Many threads at one allocator: requests, frees of each other's leases, statistics, trims and limits, all at once.
+// Many threads at one allocator: requests, frees of each other's leases, statistics, snapshots, recordings, trims and
+// limits, all at once.
 //
 // While a lease lives, its thread has claimed the physical bytes it reaches in a table of the test's own; a byte that is
 // claimed twice had two owners. Meant to be run under ThreadSanitizer too (make sanitize).
@@ -129,9 +130,25 @@ class ThreadsTest : public testing::Test {
       allocator_.Trim(MiB(round % 100));
       allocator_.SetLimit(kLimit - MiB(round % 64)).IgnoreError();
       allocator_.Maintain();
+      allocator_.ResetPeaks();
+      Record(round);
       if (round % 16 == 0) driver_.FinishAll();
       std::this_thread::yield();
     }
+  }
+
+  static bool AddsUp(const Snapshot& snapshot) {
+    Bytes leased(0), held(0);
+    for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
+    for (const BlockRow& block : snapshot.blocks) held += Bytes(block.size);
+    return leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending && held == snapshot.stats.bytes_reserved;
+  }
+
+  // Starts, reads and ends recordings.
+  void Record(int round) {
+    if (round % 8 == 0) allocator_.Record(100);
+    if (round % 8 == 5 && allocator_.ReadRecording().events.size() > 100) ++inconsistent_;
+    if (round % 8 == 7) allocator_.Record(0);
   }
 
   void Observe() {
@@ -140,6 +157,7 @@ class ThreadsTest : public testing::Test {
       if (stats.num_allocs - stats.num_frees != stats.num_live) ++inconsistent_;
       if (stats.bytes_in_use > stats.bytes_reserved || stats.bytes_reserved > kLimit) ++inconsistent_;
       if (!allocator_.CheckInvariants().empty()) ++inconsistent_;
+      if (!AddsUp(allocator_.TakeSnapshot())) ++inconsistent_;
       std::this_thread::yield();
     }
   }

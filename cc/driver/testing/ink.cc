@@ -297,12 +297,12 @@ class CopyInk final : public CudaInk {
   }
 
   Status Fetch(Address address, Bytes size, Bytes offset, uint32_t owner, StreamHandle stream) {
-    if (kBuffer < filled_ + size) {
+    if (kBuffer < filled_ + AlignUp(size, Bytes(256))) {
       const StatusOr<int64_t> emptied = WrongWords();
       if (!emptied.ok()) return emptied.status();
     }
     char* const place = buffer_ + filled_.count();
-    filled_ += size;
+    filled_ += AlignUp(size, Bytes(256));
     fetched_.push_back({place, size, offset, owner});
     return Say(work_.cuMemcpyDtoHAsync(place, address.value(), size.count(), Raw(stream)),
                "cuMemcpyDtoHAsync");
