@@ -23,7 +23,8 @@ def dynamic_symbols():
     """(name, whether it is defined here, whether it is weak) of each symbol that the dynamic linker deals with."""
     for line in readelf("--dyn-syms").splitlines():
         fields = line.split()
-        if len(fields) >= 8 and fields[0].rstrip(":").isdigit():
+        is_symbol = len(fields) >= 8 and fields[0].rstrip(":").isdigit() and fields[3] != "SECTION"
+        if is_symbol:
             yield fields[7].split("@")[0], fields[6] != "UND", fields[4] == "WEAK"
 
 
