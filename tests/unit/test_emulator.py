@@ -36,6 +36,12 @@ def test_every_rule_is_documented():
     assert re.findall(r'"([\w-]+)"', names) == re.findall(r"^\| `([\w-]+)` \|", section, re.M)
 
 
+def test_every_rule_has_a_program_that_breaks_it():
+    names = re.search(r"kRuleNames\[kNumRules\] = \{(.*?)\}", (EMULATOR / "log.cc").read_text(), re.S)[1]
+    tests = "".join(path.read_text() for path in EMULATOR.glob("*_test.cc"))
+    assert set(re.findall(r'"([\w-]+)"', names)) <= set(re.findall(r'Broken\("([\w-]+)"', tests))
+
+
 def test_every_library_that_is_loaded_is_built():
     built = (EMULATOR / "BUILD").read_text().split("filegroup")[1].split("]")[0]
     assert set(emulator._LIBRARIES) == set(re.findall(r'":(lib[^"]+)"', built))

@@ -29,6 +29,11 @@ struct FabricInfo {
   unsigned char state;  // 0: not supported
 };
 
+// nvmlConfComputeSystemState_t: confidential computing is off.
+struct ConfidentialComputing {
+  unsigned environment, feature, developer_mode;
+};
+
 // A handle is the device's number plus one: null is no device.
 void* HandleOf(unsigned device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device) + 1); }
 
@@ -110,5 +115,10 @@ GMLAKE_EXPORT int nvmlDeviceGetGpuFabricInfoV(void*, FabricInfo* info) {
   info->status = 0;
   info->clique = 0;
   info->state = 0;
+  return 0;
+}
+
+GMLAKE_EXPORT int nvmlSystemGetConfComputeState(ConfidentialComputing* state) {
+  *state = {};
   return 0;
 }
