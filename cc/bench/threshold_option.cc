@@ -15,6 +15,7 @@ const std::map<std::string, int64_t Thresholds::*>& Counts() {
       {"headroom_per_own", &Thresholds::headroom_per_own},
       {"limit_per_near", &Thresholds::limit_per_near},
       {"spare_per_seams", &Thresholds::spare_per_seams},
+      {"seams_before_wait", &Thresholds::seams_before_wait},
       {"end_per_leftover", &Thresholds::end_per_leftover}};
   return *counts;
 }

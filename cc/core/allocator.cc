@@ -50,7 +50,11 @@ StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream
     RetryPending();
     refused = PlaceInOrder(size, stream);
   }
-  if (WaitingMayHelp(refused, size) && AwaitDevice(lock).ok()) return PlaceInOrder(size, stream);
+  if (!WaitingMayHelp(refused, size)) return refused;
+  AwaitDevice(lock).IgnoreError();  // the request then does without
+  may_wait_ = false;
+  refused = PlaceInOrder(size, stream);
+  may_wait_ = true;
   return refused;
 }
 
@@ -179,7 +183,7 @@ Placement Allocator::SmallPlacement(ChunkId chunk) const {
 
 StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch) {
   const Bytes peak = std::max(books_.peak_bytes_in_use, books_.bytes_in_use + size);
-  return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch});
+  return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch, may_wait_});
 }
 
 void Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {

@@ -127,6 +127,7 @@ class Allocator {
   Placer placer_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;
+  bool may_wait_ = true;  // may the placer refuse a request because waiting would help?
   AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 

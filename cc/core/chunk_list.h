@@ -35,6 +35,11 @@ class ChunkList {
 
   // The best fit that is not a tail, or kNone.
   ChunkId BestFit(Bytes size) const { return bins_.BestFit(size); }
+  // Larger chunks that are not tails, some of each size, smallest first, until `visit(id)` returns true.
+  template <typename Visit>
+  void ForEachLarger(Bytes size, Visit visit) const {
+    bins_.ForEachAbove(size, visit);
+  }
   // The first tail with room for `size`, or kNone.
   ChunkId TailFit(Bytes size) const;
   // Makes `size` bytes at `offset` of a free chunk used.

@@ -52,6 +52,14 @@ class FreeBins {
     return next < 0 ? kNone : least_[next].chunk;
   }
 
+  // Calls `visit(chunk)` for the least entry of every bin above the one of `size`, until it returns true.
+  template <typename Visit>
+  void ForEachAbove(Bytes size, Visit visit) const {
+    for (int bin = NextBin(BinOf(size)); bin >= 0; bin = NextBin(bin)) {
+      if (visit(least_[bin].chunk)) return;
+    }
+  }
+
   // The largest entry's size, or zero.
   Bytes Largest() const;
   bool Contains(Bytes size, Address address) const;

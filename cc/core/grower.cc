@@ -12,26 +12,23 @@ constexpr Bytes kLeastReserve = GiB(1);
 }  // namespace
 
 StatusOr<Grower::Plan> Grower::Contiguous(Bytes request) {
-  memory_->AvoidWreckage();
-  for (ChunkId hole : memory_->space.holes()) {
-    const Bytes deficit = request - FreeBefore(hole);
-    if (AlignUp(deficit, memory_->blocks.granularity()) <= memory_->chunks[hole].size) {
-      return Plan{hole, deficit};
-    }
-  }
-  Status status = ReserveRange(request);
-  if (!status.ok()) return status;
-  return Contiguous(request);
+  return FindHole(request, [&](ChunkId hole) { return request - FreeBefore(hole); });
 }
 
 StatusOr<Grower::Plan> Grower::Anywhere(Bytes size) {
-  memory_->AvoidWreckage();
+  return FindHole(size, [&](ChunkId) { return size; });
+}
+
+// The first hole with room for what would be missing there; if there is none, one that is reserved for it.
+template <typename Missing>
+StatusOr<Grower::Plan> Grower::FindHole(Bytes size, Missing missing) {
   for (ChunkId hole : memory_->space.holes()) {
-    if (size <= memory_->chunks[hole].size) return Plan{hole, size};
+    const Bytes deficit = missing(hole);
+    if (AlignUp(deficit, memory_->blocks.granularity()) <= memory_->chunks[hole].size) return Plan{hole, deficit};
   }
-  Status status = ReserveRange(size);
-  if (!status.ok()) return status;
-  return Anywhere(size);
+  StatusOr<ChunkId> reserved = ReserveRange(size);
+  if (!reserved.ok()) return reserved.status();
+  return Plan{*reserved, size};
 }
 
 Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
@@ -49,6 +46,12 @@ Fill Grower::FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) co
 }
 
 Status Grower::Create(const Fill& fill, ChunkId* chunk) {
+  Status status = CreateAtOnce(fill, chunk);
+  memory_->AvoidWreckage();
+  return status;
+}
+
+Status Grower::CreateAtOnce(const Fill& fill, ChunkId* chunk) {
   std::vector<BlockHandle> handles;
   Transaction transaction(driver_, &memory_->wreckage);
   Status status = Execute(fill, &transaction, &handles);
@@ -85,7 +88,7 @@ std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockH
   return blocks;
 }
 
-Status Grower::ReserveRange(Bytes at_least) {
+StatusOr<ChunkId> Grower::ReserveRange(Bytes at_least) {
   StatusOr<DeviceMemory> device = driver_->QueryMemory();
   const Bytes total = device.ok() ? device->total : Bytes(0);
   const Bytes granularity = memory_->blocks.granularity();
@@ -98,8 +101,7 @@ Status Grower::ReserveRange(Bytes at_least) {
   }
   if (!base.ok()) return base.status();
   memory_->blocks.AddRange(*base, size);
-  memory_->space.AddRegion(*base, size, ChunkState::kHole);
-  return OkStatus();
+  return memory_->space.AddRegion(*base, size, ChunkState::kHole);
 }
 
 Bytes Grower::FreeBefore(ChunkId hole) const {

@@ -53,7 +53,11 @@ class Grower {
 
  private:
   Fill FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) const;
-  Status ReserveRange(Bytes at_least);
+  template <typename Missing>
+  StatusOr<Plan> FindHole(Bytes size, Missing missing);
+  // The hole that it is.
+  StatusOr<ChunkId> ReserveRange(Bytes at_least);
+  Status CreateAtOnce(const Fill& fill, ChunkId* chunk);
   Bytes FreeBefore(ChunkId hole) const;
 
   Driver* driver_;

@@ -34,7 +34,8 @@ struct Memory {
   void Give(ChunkId first);
   // How often something came free. Tells what was free already when an event was recorded.
   int64_t ticks() const { return ticks_; }
-  // After a transaction left mappings that would not come off: no growth there, and their blocks are not released.
+  // To be called after a transaction. Where it left mappings that would not come off, nothing grows any more, and their
+  // blocks are not released.
   void AvoidWreckage();
 
   // Is all of the block free?

@@ -19,19 +19,23 @@ StatusOr<Placement> Placer::Place(const Request& request) {
   const ChunkId usual = memory_->space.BestFit(request.size);
   if (usual != kNone && !NearLimit(request)) return Split(usual, Bytes(0), request.size, Way::kSplit);
   const Outlook outlook = Look(request);
+  StatusOr<Placement> placement = PlaceBy(request, outlook);
+  if (!outlook.thrifty || !IsOutOfMemory(placement) || ShouldWait(request)) return placement;
+  return PlaceBy(request, LookAway(request));
+}
+
+StatusOr<Placement> Placer::PlaceBy(const Request& request, const Outlook& outlook) {
   if (outlook.may_split() && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
   Placement placement;
   if (request.may_stitch && Reuse(request, outlook, &placement)) return placement;
   if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
-  StatusOr<Placement> mapped = MapMore(request, outlook);
-  return mapped.ok() || !outlook.wasteful ? mapped : SplitWastefully(request, mapped.status());
+  return MapMore(request, outlook);
 }
 
-// The room may be gone, if a recut failed half-way; then `otherwise` says why there is none.
-StatusOr<Placement> Placer::SplitWastefully(const Request& request, const Status& otherwise) {
-  const ChunkId free = Room(request.size);
-  if (free == kNone) return otherwise;
-  return Split(free, Bytes(0), request.size, Way::kSplit);
+// Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
+bool Placer::ShouldWait(const Request& request) const {
+  const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;
+  return request.may_wait && order_->proven() < memory_->ticks() && memory_->blocks.seamed_bytes() > most;
 }
 
 // Anywhere but at the tail, if possible.
@@ -50,18 +54,39 @@ ChunkId Placer::TakeFragment(Bytes size) {
   return free == kNone ? kNone : memory_->space.Take(free, Bytes(0), memory_->chunks[free].size);
 }
 
-Placer::Outlook Placer::Look(const Request& request) const {
+// As if seams cost nothing.
+Placer::Outlook Placer::LookAway(const Request& request) const {
   Outlook outlook;
   outlook.free = Room(request.size);
   outlook.tail = outlook.free != kNone && memory_->chunks[outlook.free].tail;
+  return outlook;
+}
+
+Placer::Outlook Placer::Look(const Request& request) const {
+  Outlook outlook = LookAway(request);
   if (!NearLimit(request)) return outlook;
-  if (outlook.free != kNone) {
-    outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
-    if (outlook.fit.seam == Bytes(0) || request.size < memory_->thresholds.least_thrifty) return outlook;
-  }
-  outlook.thrifty = request.may_stitch && LosesTooMuch(request);
+  if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
+  if (outlook.free != kNone && outlook.fit.seam == Bytes(0)) return outlook;
+  if (memory_->blocks.seamed_bytes() <= SeamBudget(request)) return outlook;
+  if (outlook.free != kNone && FindNeatRoom(request.size, &outlook)) return outlook;
+  if (outlook.free != kNone && request.size < memory_->thresholds.least_thrifty) return outlook;
+  outlook.thrifty = request.may_stitch;
   outlook.wasteful = outlook.thrifty && outlook.free != kNone;
   return outlook;
+}
+
+// A larger chunk than the best fit, in which no seam is added.
+bool Placer::FindNeatRoom(Bytes size, Outlook* outlook) const {
+  bool found = false;
+  memory_->space.ForEachLarger(size, [&](ChunkId id) {
+    const Fit fit = FitIn(memory_->chunks[id], size);
+    if (fit.seam > Bytes(0)) return false;
+    outlook->free = id;
+    outlook->fit = fit;
+    outlook->tail = false;
+    return found = true;
+  });
+  return found;
 }
 
 // A tail is used from the front, so that it stays in one piece.
@@ -74,10 +99,8 @@ bool Placer::NearLimit(const Request& request) const {
   return memory_->reserved() > request.limit - request.limit / memory_->thresholds.limit_per_near;
 }
 
-// The survey is only worth its time if so much could be lost at all.
-bool Placer::LosesTooMuch(const Request& request) const {
-  const Bytes budget = (request.limit - std::min(request.limit, request.peak)) / memory_->thresholds.spare_per_seams;
-  return memory_->blocks.seamed_bytes() > budget;
+Bytes Placer::SeamBudget(const Request& request) const {
+  return (request.limit - std::min(request.limit, request.peak)) / memory_->thresholds.spare_per_seams;
 }
 
 Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
@@ -89,7 +112,7 @@ bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* pl
   const bool may_take_tail = outlook.tail && !outlook.wasteful;
   const int64_t tail_use =
       may_take_tail ? marks_.Find(request.size, memory_->chunks[outlook.free].address) : TailMarks::kNever;
-  const Recipe* recipe = memory_->ranges.FindRecipe(request.size, tail_use);
+  const Recipe* recipe = memory_->ranges.FindRecipe(request.size, tail_use, /*neat=*/outlook.thrifty);
   if (recipe != nullptr) {
     *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
     return true;
@@ -98,8 +121,7 @@ bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* pl
 }
 
 bool Placer::ReusePart(const Request& request, const Outlook& outlook, Placement* placement) {
-  const Bytes seam = outlook.thrifty ? memory_->blocks.granularity() : request.limit;
-  const RangeTable::Spot spot = memory_->ranges.FindSpot(request.size, seam);
+  const RangeTable::Spot spot = memory_->ranges.FindSpot(request.size, /*neat=*/outlook.thrifty);
   if (spot.range == kNone) return false;
   memory_->ranges.AddRecipe(request.size, {spot.range, spot.offset, request.number});
   *placement = LeaseFrom(spot.range, spot.offset, request, Way::kReuse);
@@ -114,7 +136,6 @@ Placement Placer::Remember(const Request& request, const Placement& placement) {
 StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlook) {
   Status status = order_->MayMap(request.stream);
   if (!status.ok()) return status;
-  memory_->AvoidWreckage();
   if (!outlook.wasteful) {
     StatusOr<Placement> grown = Grow(request, GrowthAllowance(InputOf(request)));
     if (!IsOutOfMemory(grown)) return grown;
@@ -123,7 +144,7 @@ StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlo
     StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
     if (!IsOutOfMemory(stitched)) return stitched;
   }
-  if (outlook.wasteful) return OutOfMemory(request.size);  // the wasteful split is still there
+  if (outlook.wasteful) return OutOfMemory(request.size);
   return Grow(request, Headroom(request));
 }
 
@@ -141,6 +162,7 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
   StitchPlan plan = planner_.Plan(request.size);
   if (outlook.thrifty) plan = Recut(request, plan);
+  if (outlook.thrifty && AddsSeam(plan)) return OutOfMemory(request.size);
   const Bytes missing = AlignUp(plan.more.missing, memory_->blocks.granularity());
   if (!outlook.wasteful) {
     StatusOr<Placement> grown = Grow(request, std::min(missing, Headroom(request)));
@@ -175,17 +197,36 @@ StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& pla
   return LeaseFrom(*range, plan.offset, request, Way::kStitch);
 }
 
-// If the plan ends inside a large free block, makes blocks that it can end between.
-StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
+bool Placer::AddsSeam(const StitchPlan& plan) const {
   const Piece& tail = plan.more.tail;
-  if (tail.block == kNone) return plan;
-  const Bytes size = memory_->blocks[tail.block].size;
-  if (size - tail.to < memory_->blocks.granularity()) return plan;
+  return tail.block != kNone && SeamAt(memory_->blocks, memory_->blocks[tail.block].home + tail.to) > Bytes(0);
+}
+
+// If the plan ends inside a large free block, cuts such a block so that the plan can end between blocks.
+StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
+  if (!AddsSeam(plan)) return plan;
+  const Piece tail = plan.more.tail;
   std::vector<BlockId> taken = plan.kept;
   for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
-  if (!memory_->IsFree(tail.block)) return plan;
-  recutter_.Recut(size, tail.to, taken);  // ranges may be gone even if it failed
-  return planner_.Plan(request.size);
+  const Address home = recutter_.Recut(memory_->blocks[tail.block].size, tail.to, taken, plan.range);
+  return home.is_null() ? planner_.Plan(request.size) : EndWith(plan, home, tail.to);
+}
+
+// The plan with `size` bytes in the blocks from `home` on instead of its tail.
+StitchPlan Placer::EndWith(StitchPlan plan, Address home, Bytes size) const {
+  plan.more.tail = {kNone, Bytes(0), Bytes(0)};
+  for (const Address end = home + size; home < end;) {
+    const BlockId id = memory_->blocks.At(home);
+    const Block& block = memory_->blocks[id];
+    const Piece piece{id, Bytes(0), std::min(block.size, end - home)};
+    if (piece.to == block.size) {
+      plan.more.pieces.push_back(piece);
+    } else {
+      plan.more.tail = piece;
+    }
+    home = block.end();
+  }
+  return plan;
 }
 
 Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Way way) {

@@ -7,8 +7,10 @@
 //   stitch   map scattered free blocks, and new ones for what is missing
 //   grow     append blocks up to the limit
 //
-// Near the limit, bytes are lost where leases end inside large blocks (seam.h). Once more is lost than a share of what is
-// to spare, a split that would make it worse gives way to a stitch whose pieces fit exactly, if need be by recutting.
+// Near the limit, bytes may be lost where leases end inside large blocks (seam.h). Once the blocks with a seam are more
+// than a share of what is to spare, whatever would add one gives way to a stitch whose pieces fit exactly, if need be by
+// recutting; only where that fails, because the device still uses what could be cut, is a seam made after all. Once
+// they are much more, the request is refused until the device has been waited for.
 //
 // The order and every choice depend on what is free and on the request alone, so equal states get equal addresses. On
 // success one lease is taken from the tables; on failure no bytes are.
@@ -55,6 +57,7 @@ class Placer {
     Bytes peak;       // most bytes ever leased, this request included
     int64_t number;   // counts requests
     bool may_stitch;  // false: only addresses of a primitive range will do (slabs)
+    bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
 
@@ -79,13 +82,16 @@ class Placer {
 
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
+  bool FindNeatRoom(Bytes size, Outlook* outlook) const;
   Fit FitIn(const Chunk& chunk, Bytes size) const;
   Placement Remember(const Request& request, const Placement& placement);
+  StatusOr<Placement> PlaceBy(const Request& request, const Outlook& outlook);
   Outlook Look(const Request& request) const;
+  Outlook LookAway(const Request& request) const;
   bool NearLimit(const Request& request) const;
-  bool LosesTooMuch(const Request& request) const;
+  bool ShouldWait(const Request& request) const;
+  Bytes SeamBudget(const Request& request) const;
   Placement Split(ChunkId free, Bytes offset, Bytes size, Way way);
-  StatusOr<Placement> SplitWastefully(const Request& request, const Status& otherwise);
   bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.
@@ -94,6 +100,8 @@ class Placer {
   Address HomeOf(const StitchPlan& plan, Bytes missing) const;
   Address HomeOf(const Selection& selection) const;
   StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);
+  bool AddsSeam(const StitchPlan& plan) const;
+  StitchPlan EndWith(StitchPlan plan, Address home, Bytes size) const;
   StitchPlan Recut(const Request& request, const StitchPlan& plan);
   Placement LeaseFrom(RangeId range, Bytes offset, const Request& request, Way way);
   Bytes Headroom(const Request& request) const;

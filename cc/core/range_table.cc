@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "cc/core/seam.h"
+
 namespace gmlake {
 namespace {
 
@@ -170,12 +172,12 @@ void RangeTable::AddRecipe(Bytes request, const Recipe& recipe) {
   ++num_recipes_;
 }
 
-const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment) {
+const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
   const auto found = recipes_.find(request.count());
   if (found == recipes_.end()) return nullptr;
   for (Recipe& recipe : found->second) {
     if (recipe.moment > moment) return nullptr;
-    if (Applies(recipe, request)) return &recipe;
+    if (Applies(recipe, request) && (!neat || IsNeat(recipe.range, recipe.offset, request))) return &recipe;
   }
   return nullptr;
 }
@@ -228,13 +230,13 @@ Extent RangeTable::LastExtent(RangeId id) const {
   return extent;
 }
 
-RangeTable::Spot RangeTable::FindSpot(Bytes request, Bytes largest_seam) const {
+RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) const {
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
   const auto consider = [&](const Extent& extent) {
     if (extent.size < request || extent.size >= smallest) return;
     for (Bytes offset : {extent.offset, extent.end() - request}) {
-      if (!IsNeat({extent.range, offset}, request, extent, largest_seam)) continue;
+      if (neat && !IsNeat(extent.range, offset, request)) continue;
       best = {extent.range, offset};
       smallest = extent.size;
       return;
@@ -246,18 +248,16 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, Bytes largest_seam) const {
   return best;
 }
 
-bool RangeTable::IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const {
-  const Bytes cut = spot.offset == extent.offset ? spot.offset + request : spot.offset;
-  return extent.size == request || SeamIn(spot.range, cut) <= largest_seam;
+bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {
+  return SeamIn(id, offset) == Bytes(0) && SeamIn(id, offset + request) == Bytes(0);
 }
 
 Bytes RangeTable::SeamIn(RangeId id, Bytes offset) const {
   Bytes start(0);
-  for (BlockId block : ranges_[id].blocks) {
-    const Bytes size = (*blocks_)[block].size;
-    if (offset == start) return Bytes(0);
-    if (offset < start + size) return size;
-    start += size;
+  for (BlockId at : ranges_[id].blocks) {
+    const Block& block = (*blocks_)[at];
+    if (offset < start + block.size) return SeamAt(*blocks_, block.home + (offset - start));
+    start += block.size;
   }
   return Bytes(0);
 }

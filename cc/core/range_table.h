@@ -89,18 +89,19 @@ class RangeTable {
 
   void AddRecipe(Bytes request, const Recipe& recipe);
   // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
-  const Recipe* FindRecipe(Bytes request, int64_t moment);
+  // `neat`: only such that adds no seam.
+  const Recipe* FindRecipe(Bytes request, int64_t moment, bool neat);
 
   // The free bytes at the end of a range; an extent of no bytes if its last byte is in use.
   Extent LastExtent(RangeId id) const;
 
-  // The smallest extent with room for `request`, at its front or back, such that the lease would end at a block's edge
-  // or inside a block of at most `largest_seam`. Null `range` (kNone) if there is none.
+  // The smallest extent with room for `request`, at its front or back; `neat`: where that adds no seam. Null `range`
+  // (kNone) if there is none.
   struct Spot {
     RangeId range = kNone;
     Bytes offset;
   };
-  Spot FindSpot(Bytes request, Bytes largest_seam) const;
+  Spot FindSpot(Bytes request, bool neat) const;
 
   // Where in the range the block is mapped.
   Bytes OffsetOf(RangeId id, BlockId block) const;
@@ -127,8 +128,8 @@ class RangeTable {
   RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
   void ReviseRecipes(RangeId id, Bytes from, Bytes to, RangeId behind);
   void MoveLeases(RangeId from, RangeId to);
-  bool IsNeat(const Spot& spot, Bytes request, const Extent& extent, Bytes largest_seam) const;
-  // The size of the block around `offset`; zero at a block's edge.
+  // Would a lease of [offset, offset + request) add no seam?
+  bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
   Bytes SeamIn(RangeId id, Bytes offset) const;
   // Calls `visit(extent)` for every longest run of free bytes in the range, by address.
   template <typename Visit>

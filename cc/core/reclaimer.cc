@@ -9,7 +9,6 @@ bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
 }
 
 void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
-  memory_->AvoidWreckage();
   std::vector<RangeId> idle;
   memory_->ranges.ForEach([&](RangeId id) {
     if (IsIdleRange(id)) idle.push_back(id);
@@ -24,7 +23,6 @@ void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
 }
 
 Bytes Reclaimer::Trim(Bytes target) {
-  memory_->AvoidWreckage();
   std::vector<BlockId> blocks;
   memory_->blocks.ForEach([&](BlockId id) { blocks.push_back(id); });
   Bytes given(0);

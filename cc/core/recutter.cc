@@ -7,22 +7,26 @@
 
 namespace gmlake {
 
-bool Recutter::Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken) {
+Address Recutter::Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken, RangeId spared) {
   order_->Poll(memory_->ticks());
-  const BlockId block = Cheapest(size, taken);
-  if (block == kNone) return false;
+  const BlockId block = Cheapest(size, taken, spared);
+  if (block == kNone) return Address();
   const Address home = memory_->blocks[block].home;
-  if (!reclaimer_->Release(block)) return false;
+  if (!reclaimer_->Release(block)) return Address();
   const Fill fill = PlanFill(home, size, cut);
-  return grower_.Create(fill, nullptr).ok();
+  return grower_.Create(fill, nullptr).ok() ? home : Address();
 }
 
-BlockId Recutter::Cheapest(Bytes size, const std::vector<BlockId>& taken) const {
+BlockId Recutter::Cheapest(Bytes size, const std::vector<BlockId>& taken, RangeId spared) const {
+  const auto contains = [](const auto& items, auto item) {
+    return std::find(items.begin(), items.end(), item) != items.end();
+  };
   BlockId cheapest = kNone;
   int64_t least = std::numeric_limits<int64_t>::max();
   for (BlockId id : Stitcher(memory_).WholeBlocks(size)) {
-    if (!reclaimer_->IsIdle(id) || std::find(taken.begin(), taken.end(), id) != taken.end()) continue;
-    const int64_t mappings = MappingsOver(memory_->blocks[id]);
+    const Block& block = memory_->blocks[id];
+    if (!reclaimer_->IsIdle(id) || contains(taken, id) || contains(block.aliases, spared)) continue;
+    const int64_t mappings = MappingsOver(block);
     if (mappings >= least) continue;
     cheapest = id;
     least = mappings;

@@ -23,13 +23,13 @@ class Recutter {
   Recutter(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
       : driver_(driver), memory_(memory), order_(order), reclaimer_(reclaimer), grower_(driver, memory) {}
 
-  // Cuts a free block of `size`, none of `taken`, so that `cut` of its bytes become blocks of their own. False if there
-  // is no such block, or the driver refuses.
-  bool Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken);
+  // Cuts a free block of `size`, none of `taken` and none in the range `spared`, so that `cut` of its bytes become blocks
+  // of their own. Where they begin; null if there is no such block, or the driver refuses.
+  Address Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken, RangeId spared);
 
  private:
   // The block whose release destroys the fewest mappings.
-  BlockId Cheapest(Bytes size, const std::vector<BlockId>& taken) const;
+  BlockId Cheapest(Bytes size, const std::vector<BlockId>& taken, RangeId spared) const;
   int64_t MappingsOver(const Block& block) const;
   Fill PlanFill(Address home, Bytes size, Bytes cut) const;
 

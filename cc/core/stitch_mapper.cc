@@ -10,6 +10,12 @@ constexpr int64_t kRoomPerSize = 8;  // addresses reserved per byte mapped, so t
 }  // namespace
 
 StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input) {
+  StatusOr<RangeId> range = MapAtOnce(plan, input);
+  memory_->AvoidWreckage();
+  return range;
+}
+
+StatusOr<RangeId> StitchMapper::MapAtOnce(const StitchPlan& plan, const GrowthInput& input) {
   StatusOr<Fill> fill = PlanFill(plan.more, input);
   if (!fill.ok()) return fill.status();
   std::vector<BlockHandle> created;

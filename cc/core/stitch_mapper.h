@@ -25,6 +25,7 @@ class StitchMapper {
   StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input);
 
  private:
+  StatusOr<RangeId> MapAtOnce(const StitchPlan& plan, const GrowthInput& input);
   struct Mapping {
     BlockHandle handle;
     Bytes size;

@@ -23,14 +23,16 @@ struct Thresholds {
   // Requests from this size on get blocks of their own; smaller ones share.
   Bytes least_own = MiB(8);
   // A block of a large request is at most this much, this fraction of the request, and of what the limit still allows.
-  Bytes largest_own = MiB(128);
+  Bytes largest_own = MiB(256);
   int64_t request_per_own = 8;
   int64_t headroom_per_own = 8;
 
   // Near the limit: less than this fraction of it is not held yet.
-  int64_t limit_per_near = 8;
+  int64_t limit_per_near = 4;
   // Near the limit, blocks with seams may add up to this fraction of the bytes that were never in use.
   int64_t spare_per_seams = 4;
+  // From this many times as much on, a request waits for the device before it makes a seam.
+  int64_t seams_before_wait = 2;
   // Smaller requests are not worth a mapping to avoid a seam.
   Bytes least_thrifty = MiB(16);
 
