@@ -64,6 +64,12 @@ def _register_stats_file(path: str | None) -> None:
         write_at_exit(path)
 
 
+def _show_live() -> None:
+    from gmlake_jax.live_page import show_live
+
+    show_live()
+
+
 def _install_once(options: Options) -> None:
     if _process.options == options:
         return
@@ -72,6 +78,8 @@ def _install_once(options: Options) -> None:
     _install(options)
     _process.options = options
     _register_stats_file(options.stats_file)
+    if options.top:
+        _show_live()
 
 
 def _step_aside(reason: str, level: int) -> None:

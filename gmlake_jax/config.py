@@ -90,6 +90,7 @@ class Options:
     driver: str | None = _option(None, _parse_path, "libcuda.so.1 to load in place of the system's")
     stock_plugin: str | None = _option(None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one")
     stats_file: str | None = _option(None, str, "JSON file that gets the memory statistics when the program ends")
+    top: bool = _option(True, _parse_bool, "show the memory statistics to gmlake top")
 
 
 _FIELDS = {option.name: option for option in dataclasses.fields(Options)}

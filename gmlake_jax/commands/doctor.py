@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import platform
@@ -68,9 +69,10 @@ def _variables() -> Iterator[tuple[str, str]]:
 
 def _options() -> Iterator[tuple[str, str]]:
     options = config.read_options(enabled=True)
-    for name in ("limit", "preallocate", "verbose", "driver", "stock_plugin", "stats_file"):
-        value = getattr(options, name)
-        yield name, "default" if value is None else str(value)
+    for option in dataclasses.fields(options):
+        value = getattr(options, option.name)
+        if option.name != "enabled":
+            yield option.name, "default" if value is None else str(value)
 
 
 def _print_section(title: str, rows: Iterator[tuple[str, str]]) -> None:
