@@ -76,7 +76,7 @@ def _content() -> dict[str, Any] | None:
     if not devices:
         return None
     pid = os.getpid()
-    program = " ".join(sys.orig_argv[1:] or sys.argv)[-200:]
+    program = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
     base = {"pid": pid, "started": start_of_process(pid), "program": program, "time": time.time(), "period": PERIOD_S}
     return base | {"devices": devices}
 

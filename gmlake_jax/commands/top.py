@@ -140,7 +140,7 @@ def _row(
     allocs, calls = (_rate(count, stats, last, seconds) for count in (_allocs, _calls))
     idle, scattered = format_bytes(stats["bytes_idle"]), f"{100 * stats['fragmentation']:.0f} %"
     rest = (bar(stats), idle, scattered, allocs, f"{stats['num_failures']:,}", calls)
-    return (page["program"][-40:], str(page["pid"]), str(index), *sizes, *rest)
+    return (page["program"][:40], str(page["pid"]), str(index), *sizes, *rest)
 
 
 def _allocs(stats: Mapping[str, Any]) -> int:

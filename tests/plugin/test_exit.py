@@ -25,4 +25,3 @@ def test_a_program_may_end_in_an_error_while_work_is_queued(run_jax):
     assert run.code == 1
     assert "the program is wrong" in run.errors
     assert "VIOLATION" not in run.errors
-
