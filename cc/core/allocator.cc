@@ -12,28 +12,36 @@ constexpr int kMostWaits = 3;  // for what others free while this thread waits f
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 
+Status Asleep() {
+  return Status(StatusCode::kFailedPrecondition, "the device is asleep; call gmlake_jax.wake() first");
+}
+
 }  // namespace
 
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
+      copier_(options.copier),
       driver_(driver, &journal_.inventory()),
       memory_(driver->granularity(), options.thresholds),
       small_(&memory_),
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),
-      placer_(&driver_, &memory_, &order_, &reclaimer_) {
+      placer_(&driver_, &memory_, &order_, &reclaimer_),
+      sleeper_(&driver_, &memory_, options.copier) {
   books_.bytes_limit = options.limit;
 }
 
 Allocator::~Allocator() {
   std::unique_lock<std::mutex> lock(mutex_);
   RetryPending();
+  if (!sleeper_.awake()) return;  // it holds no memory; addresses end with the process
   // Without proof that the work is over, everything stays mapped: a leak that ends with the process, not a fault.
   if (ProveAll(&lock).ok()) reclaimer_.ReleaseAll();
 }
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
   if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
@@ -76,6 +84,7 @@ bool Allocator::Free(Address address, StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   const ChunkId chunk = leases_.Erase(address);
   if (chunk == kNone) return false;
+  if (!tags_.empty()) tags_.erase(address.value());
   const Bytes size = PlacedSize(chunk);
   journal_.OnFree({address, chunk, size, memory_.chunks[chunk].requested, stream});
   books_.bytes_in_use -= size;
@@ -131,6 +140,7 @@ Status Allocator::SetLimit(Bytes limit) {
 
 void Allocator::Maintain() {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (!sleeper_.awake()) return;
   journal_.OnMaintenance();
   RetryPending();
   if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
@@ -227,6 +237,7 @@ Bytes Allocator::PlacedSize(ChunkId first) const {
 }
 
 Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
+  if (!sleeper_.awake()) return Bytes(0);
   RetryPending();
   Bytes given(0);
   for (int waits = 0; memory_.reserved() > target && order_.MayUnmap().ok(); ++waits) {

@@ -4,9 +4,12 @@
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cc/base/bytes.h"
@@ -17,9 +20,11 @@
 #include "cc/core/memory.h"
 #include "cc/core/placer.h"
 #include "cc/core/reclaimer.h"
+#include "cc/core/sleeper.h"
 #include "cc/core/small_pool.h"
 #include "cc/core/stream_order.h"
 #include "cc/driver/driver.h"
+#include "cc/driver/host_copier.h"
 #include "cc/telemetry/history.h"
 #include "cc/telemetry/stats.h"
 #include "cc/telemetry/tracks.h"
@@ -30,6 +35,12 @@ struct AllocatorOptions {
   Bytes limit;                // physical bytes held never exceed this
   ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
   Thresholds thresholds = {};
+  HostCopier* copier = nullptr;  // null: the device cannot sleep
+};
+
+struct SleepRequest {
+  std::vector<int32_t> dropped_tags;    // leases with these tags are not kept: they are zero afterwards
+  std::chrono::milliseconds patience{0};  // how long queued work may still take
 };
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: DESIGN, 1 to 8; CheckInvariants
@@ -76,6 +87,18 @@ class Allocator {
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
 
+  // Moves what is leased to the host and gives all physical memory back; every address stays. Until Wake, requests are
+  // refused and leases may end. Refuses while work is queued. On failure the device is as it was, or, if the driver will
+  // not have that, asleep.
+  StatusOr<SleepReport> Sleep(const SleepRequest& request);
+  // Everything back where it was. On failure the device sleeps on, and Wake may be tried again. Awake: does nothing.
+  StatusOr<SleepReport> Wake();
+  bool IsAsleep() const;
+  // Gives the host memory of earlier sleeps back.
+  void ReleaseHostStore();
+  // Marks the lease at `address` for as long as it lives; false if there is none.
+  bool Tag(Address address, int32_t tag);
+
   // What is wrong with the tables, or nothing. Walks everything: for tests.
   std::string CheckInvariants() const;
 
@@ -104,6 +127,9 @@ class Allocator {
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
+  Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
+  Status AwaitMark(const Mark& mark, std::chrono::milliseconds patience);
+  std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
   std::string CheckSpace() const;
   std::string CheckBlocks() const;
   std::string CheckSeams() const;
@@ -117,6 +143,7 @@ class Allocator {
   void MarkDoubts(Snapshot* snapshot) const;
 
   const ReclaimBudget budget_;
+  HostCopier* const copier_;
   mutable std::mutex mutex_;
   Journal journal_;
   CountingDriver driver_;
@@ -125,9 +152,11 @@ class Allocator {
   StreamOrder order_;
   Reclaimer reclaimer_;
   Placer placer_;
+  Sleeper sleeper_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;
   bool may_wait_ = true;  // may the placer refuse a request because waiting would help?
+  std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
   AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 

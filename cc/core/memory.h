@@ -24,7 +24,7 @@ struct Memory {
   Memory& operator=(const Memory&) = delete;
 
   // Physical bytes held, in use, idle or in doubt.
-  Bytes reserved() const { return blocks.bytes() + wreckage.bytes; }
+  Bytes reserved() const { return blocks.bytes() - asleep + wreckage.bytes; }
 
   // Makes the pieces used, in this order, as one lease; returns its first chunk. All their bytes must be free.
   ChunkId Take(const std::vector<Piece>& pieces);
@@ -49,6 +49,7 @@ struct Memory {
   ChunkList space{&chunks, &blocks, /*small=*/false};
   RangeTable ranges{&blocks, &chunks};
   Wreckage wreckage;         // held by the driver but in no table
+  Bytes asleep;              // of the blocks in the table, those without memory for now (sleeper.h)
   Bytes quarantined_blocks;  // in the block table but never to be used again
   int64_t num_quarantined_blocks = 0;
 

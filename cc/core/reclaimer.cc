@@ -109,6 +109,7 @@ void Reclaimer::QuarantineRange(RangeId id) {
 void Reclaimer::QuarantineBlock(BlockId id) {
   const Block& block = memory_->blocks[id];
   memory_->Take({Piece{id, Bytes(0), block.size}});
+  memory_->blocks[id].pinned = true;
   memory_->blocks[id].quarantined = true;
   memory_->quarantined_blocks += block.size;
   ++memory_->num_quarantined_blocks;

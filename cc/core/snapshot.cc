@@ -41,7 +41,9 @@ AllocatorStats Allocator::StatsOfDevice() {
 AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) const {
   AllocatorStats stats = books_;
   stats.bytes_reserved = memory_.reserved();
-  stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes();
+  stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes() - sleeper_.unmapped();
+  stats.bytes_asleep = memory_.asleep;
+  stats.bytes_on_host = sleeper_.on_host();
   stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
   stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
   stats.largest_free_block = memory_.space.LargestFree();
@@ -49,6 +51,7 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   // What grows is added to what can be stitched; a free piece inside a block can only be had as it is.
   const Bytes growth = Growth(books_.bytes_limit - memory_.reserved(), device, memory_.blocks.granularity());
   stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available() + growth);
+  if (!sleeper_.awake()) stats.largest_free_block = stats.bytes_stitchable = stats.largest_servable = Bytes(0);
   stats.bytes_small_free = small_.free_bytes();
   stats.bytes_created = journal_.inventory().bytes_created();
   stats.bytes_released = journal_.inventory().bytes_released();

@@ -27,6 +27,7 @@
   X(cuDevicePrimaryCtxRelease)           \
   X(cuCtxGetCurrent)                     \
   X(cuCtxSetCurrent)                     \
+  X(cuCtxSynchronize)                    \
   X(cuMemGetInfo)                        \
   X(cuMemGetAllocationGranularity)       \
   X(cuMemCreate)                         \
@@ -38,6 +39,14 @@
   X(cuMemSetAccess)                      \
   X(cuMemsetD8)                          \
   X(cuMemcpyDtoH)                        \
+  X(cuMemHostRegister)                   \
+  X(cuMemHostUnregister)                 \
+  X(cuMemcpyDtoHAsync)                   \
+  X(cuMemcpyHtoDAsync)                   \
+  X(cuMemsetD8Async)                     \
+  X(cuStreamCreate)                      \
+  X(cuStreamDestroy)                     \
+  X(cuStreamSynchronize)                 \
   X(cuEventCreate)                       \
   X(cuEventDestroy)                      \
   X(cuEventRecord)                       \

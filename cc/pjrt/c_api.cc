@@ -2,12 +2,15 @@
 #include "cc/pjrt/c_api.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/installation.h"
 #include "cc/pjrt/probe_report.h"
+#include "cc/pjrt/sleep_entries.h"
 
 namespace {
 
@@ -86,6 +89,71 @@ int SetLimit(int ordinal, int64_t bytes, char* message, size_t size) {
   return Answer({gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"}, message, size);
 }
 
+void Write(const gmlake::SleepReport& report, GmlakeSleepReport* target) {
+  *target = {report.copied.count(), report.dropped.count(), report.given.count(), report.copy_seconds,
+             report.total_seconds};
+}
+
+int AnswerSleep(const gmlake::StatusOr<gmlake::SleepReport>& done, GmlakeSleepReport* report, char* message, size_t size) {
+  if (done.ok()) Write(*done, report);
+  return Answer(done.status(), message, size);
+}
+
+Status NotServed(int ordinal) {
+  return {gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"};
+}
+
+int Sleep(int ordinal, const GmlakeSleepOptions* options, GmlakeSleepReport* report, char* message, size_t size) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return Answer(NotServed(ordinal), message, size);
+  gmlake::SleepRequest request;
+  request.dropped_tags.assign(options->dropped_tags, options->dropped_tags + options->num_dropped_tags);
+  request.patience = std::chrono::milliseconds(options->patience_ms);
+  return AnswerSleep(gmlake::SleepDevice(device, request), report, message, size);
+}
+
+int Wake(int ordinal, GmlakeSleepReport* report, char* message, size_t size) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return Answer(NotServed(ordinal), message, size);
+  return AnswerSleep(gmlake::WakeDevice(device), report, message, size);
+}
+
+int IsAsleep(int ordinal) {
+  ServedDevice* device = FindDevice(ordinal);
+  return device == nullptr ? -1 : device->core().IsAsleep() ? 1 : 0;
+}
+
+int Tag(int ordinal, uint64_t address, int32_t tag) {
+  ServedDevice* device = FindDevice(ordinal);
+  return device != nullptr && device->core().Tag(gmlake::Address(address), tag) ? 0 : -1;
+}
+
+int64_t SharedAddresses(int ordinal, uint64_t* addresses, int64_t capacity) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return -1;
+  const std::vector<gmlake::Address> shared = gmlake::SharedAddresses(device);
+  const int64_t count = static_cast<int64_t>(shared.size());
+  for (int64_t i = 0; i < std::min(count, capacity); ++i) addresses[i] = shared[i].value();
+  return count;
+}
+
+int ReleaseHostStore(int ordinal) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return -1;
+  device->core().ReleaseHostStore();
+  return 0;
+}
+
+int DeviceMemory(int ordinal, int64_t* free_bytes, int64_t* total_bytes) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return -1;
+  const gmlake::StatusOr<gmlake::DeviceMemory> memory = device->QueryMemory();
+  if (!memory.ok()) return -1;
+  *free_bytes = memory->free.count();
+  *total_bytes = memory->total.count();
+  return 0;
+}
+
 int Probe(const char* driver_path, char* text, size_t size) {
   const gmlake::ProbeReport report = gmlake::ProbeDevices(driver_path == nullptr ? "" : driver_path);
   CopyText(report.text, text, size);
@@ -96,6 +164,8 @@ int Probe(const char* driver_path, char* text, size_t size) {
 
 extern "C" __attribute__((visibility("default"))) const GmlakeApi* GmlakeGetApi() {
   static const GmlakeApi api = {sizeof(GmlakeApi), &Install,    &IsInstalled, &NumDevices, &State,
-                                &ReadStats,        &ResetPeaks, &Trim,        &SetLimit,   &Probe};
+                                &ReadStats,        &ResetPeaks, &Trim,        &SetLimit,   &Sleep,
+                                &Wake,             &IsAsleep,   &Tag,         &SharedAddresses,
+                                &ReleaseHostStore, &DeviceMemory, &Probe};
   return &api;
 }

@@ -29,6 +29,21 @@ struct GmlakeOptions {
   int32_t verbose;          // non-zero: one line on stderr when a device becomes active
 };
 
+struct GmlakeSleepOptions {
+  size_t struct_size;
+  const int32_t* dropped_tags;  // what has one of these tags is not kept
+  size_t num_dropped_tags;
+  int64_t patience_ms;          // how long work that is queued may still take
+};
+
+struct GmlakeSleepReport {
+  int64_t copied_bytes;
+  int64_t dropped_bytes;
+  int64_t given_bytes;
+  double copy_seconds;
+  double total_seconds;
+};
+
 struct GmlakeApi {
   size_t struct_size;
 
@@ -45,6 +60,19 @@ struct GmlakeApi {
   int (*reset_peaks)(int device);
   int64_t (*trim)(int device, int64_t target_bytes);        // bytes given back, or -1
   int (*set_limit)(int device, int64_t bytes, char* message, size_t message_size);
+
+  // Sleep and wake (gmlake_jax/sleep.py says what they promise). 0, or -1 and why.
+  int (*sleep)(int device, const GmlakeSleepOptions* options, GmlakeSleepReport* report, char* message,
+               size_t message_size);
+  int (*wake)(int device, GmlakeSleepReport* report, char* message, size_t message_size);
+  int (*is_asleep)(int device);  // 1 or 0; -1: no such device
+  // Marks the live buffer at `address`; 0, or -1: there is none of ours.
+  int (*tag)(int device, uint64_t address, int32_t tag);
+  // Buffers that another library holds, at most `capacity` of their addresses; how many there are, or -1.
+  int64_t (*shared_addresses)(int device, uint64_t* addresses, int64_t capacity);
+  int (*release_host_store)(int device);
+  // What the device says of its memory, all processes together. 0 or -1.
+  int (*device_memory)(int device, int64_t* free_bytes, int64_t* total_bytes);
 
   // Tries the driver on its own, without a client: create, map, set access, write, unmap of two granules per device.
   // Writes a text report; 0 if every device can be served.

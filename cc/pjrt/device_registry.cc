@@ -120,7 +120,10 @@ std::vector<ServedDevice*> DeviceRegistry::Devices() const {
 }
 
 void DeviceRegistry::ReleaseIdleMemory() const {
-  for (ServedDevice* device : Devices()) device->core().Trim(Bytes(0));
+  for (ServedDevice* device : Devices()) {
+    device->core().ReleaseHostStore();
+    device->core().Trim(Bytes(0));
+  }
 }
 
 void DeviceRegistry::StartHousekeeping() {

@@ -43,6 +43,9 @@ CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
   if (code == StatusCode::kOutOfMemory) {
     const Bytes asked(static_cast<int64_t>(size));
     Refusals::Instance().Record(DescribeShortage(device->ordinal(), asked, device->core().Stats()));
+  } else if (device->core().IsAsleep()) {
+    Refusals::Instance().Record("[gmlake_jax] device " + std::to_string(device->ordinal()) +
+                                " is asleep; call gmlake_jax.wake() before using it");
   }
   return ToCudaResult(code);
 }

@@ -1,5 +1,7 @@
 #include "cc/pjrt/error_texts.h"
 
+#include <utility>
+
 namespace gmlake {
 
 bool TellsOfExhaustion(const std::string& text) {
@@ -14,9 +16,29 @@ void ErrorTexts::Append(const std::string& line, PJRT_Error_Message_Args* args) 
   args->message_size = text.size();
 }
 
+void ErrorTexts::Set(const PJRT_Error* error, std::string text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ours_[error] = std::move(text);
+}
+
+bool ErrorTexts::IsSet(const PJRT_Error* error) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ours_.count(error) != 0;
+}
+
+bool ErrorTexts::Answer(PJRT_Error_Message_Args* args) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = ours_.find(args->error);
+  if (found == ours_.end()) return false;
+  args->message = found->second.data();
+  args->message_size = found->second.size();
+  return true;
+}
+
 void ErrorTexts::Forget(const PJRT_Error* error) {
   const std::lock_guard<std::mutex> lock(mutex_);
   texts_.erase(error);
+  ours_.erase(error);
 }
 
 }  // namespace gmlake

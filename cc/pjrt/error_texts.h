@@ -19,12 +19,19 @@ class ErrorTexts {
  public:
   // Appends `line` to what the plugin wrote in `args`. Asking twice about one error gives the same text.
   void Append(const std::string& line, PJRT_Error_Message_Args* args);
+  // Makes `text` all that there is to say about the error.
+  void Set(const PJRT_Error* error, std::string text);
+  // Whether Set gave the error its text.
+  bool IsSet(const PJRT_Error* error) const;
+  // Answers with the text of Set; false, and nothing done, for any other error.
+  bool Answer(PJRT_Error_Message_Args* args) const;
   // The error is about to be destroyed.
   void Forget(const PJRT_Error* error);
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<const PJRT_Error*, std::string> texts_;  // guarded by mutex_
+  std::unordered_map<const PJRT_Error*, std::string> ours_;   // guarded by mutex_
 };
 
 }  // namespace gmlake

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cc/driver/cuda_driver.h"
+#include "cc/driver/cuda_host_copier.h"
 
 namespace gmlake {
 namespace {
@@ -25,19 +26,20 @@ StatusOr<std::unique_ptr<ServedDevice>> ServedDevice::Open(const CudaFunctions& 
   if (!probed.ok()) return probed;
   std::string blocks = (*driver)->Describe();
   std::unique_ptr<ServedDevice> served(
-      new ServedDevice(device, std::move(*driver), std::move(blocks), *limit));
+      new ServedDevice(cuda, device, std::move(*driver), std::move(blocks), *limit));
   const Status preallocated = options.preallocate ? served->Preallocate() : OkStatus();
   if (!preallocated.ok()) return preallocated;
   return served;
 }
 
-ServedDevice::ServedDevice(const CudaDevice& device, std::unique_ptr<Driver> driver, std::string blocks,
-                           Bytes limit)
+ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, std::unique_ptr<Driver> driver,
+                           std::string blocks, Bytes limit)
     : device_(device),
       blocks_(std::move(blocks)),
       limit_(limit),
       driver_(std::move(driver)),
-      core_(driver_.get(), AllocatorOptions{limit}),
+      copier_(std::make_unique<CudaHostCopier>(cuda, device.ordinal)),
+      core_(driver_.get(), AllocatorOptions{limit, {}, copier_.get()}),
       allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)) {}
 
 // One request of all there is, given back at once, leaves the blocks behind, and no stream that later ones must wait for.

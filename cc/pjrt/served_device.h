@@ -10,6 +10,7 @@
 #include "cc/core/allocator.h"
 #include "cc/driver/cuda_devices.h"
 #include "cc/driver/driver.h"
+#include "cc/driver/host_copier.h"
 #include "cc/pjrt/options.h"
 #include "cc/tsl/tsl_allocator.h"
 
@@ -28,6 +29,8 @@ class ServedDevice {
   Allocator& core() { return core_; }
   TslAllocator& allocator() { return allocator_; }
 
+  StatusOr<DeviceMemory> QueryMemory() { return driver_->QueryMemory(); }
+
   // "device 0: NVIDIA H200, limit 132.9 GiB of 139.8 GiB, blocks: file descriptor, RDMA".
   std::string Describe() const;
 
@@ -36,7 +39,8 @@ class ServedDevice {
   bool is_verified() const { return verified_.load(); }
 
  private:
-  ServedDevice(const CudaDevice& device, std::unique_ptr<Driver> driver, std::string blocks, Bytes limit);
+  ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, std::unique_ptr<Driver> driver, std::string blocks,
+               Bytes limit);
 
   Status Preallocate();
 
@@ -44,6 +48,7 @@ class ServedDevice {
   const std::string blocks_;
   const Bytes limit_;
   const std::unique_ptr<Driver> driver_;
+  const std::unique_ptr<HostCopier> copier_;
   Allocator core_;
   TslAllocator allocator_;
   std::atomic<bool> verified_{false};

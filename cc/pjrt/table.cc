@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cc/pjrt/page_protection.h"
+#include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/table_entries.h"
 
 namespace gmlake {
@@ -26,9 +27,11 @@ Status Replace(Function** entry, Function* ours) {
 void Restore(const PJRT_Api& stock, PJRT_Api* api) {
   Replace(&api->PJRT_Error_Message, stock.PJRT_Error_Message).IgnoreError();
   Replace(&api->PJRT_Error_Destroy, stock.PJRT_Error_Destroy).IgnoreError();
+  Replace(&api->PJRT_Error_GetCode, stock.PJRT_Error_GetCode).IgnoreError();
   Replace(&api->PJRT_Client_Create, stock.PJRT_Client_Create).IgnoreError();
   Replace(&api->PJRT_Client_Destroy, stock.PJRT_Client_Destroy).IgnoreError();
   Replace(&api->PJRT_Device_MemoryStats, stock.PJRT_Device_MemoryStats).IgnoreError();
+  RestoreSleepEntries(api);
 }
 
 Status NotUnderstood(const std::string& what) {
@@ -40,6 +43,7 @@ bool IsComplete(const PJRT_Api& api) {
   const void* const entries[] = {
       reinterpret_cast<void*>(api.PJRT_Error_Message),
       reinterpret_cast<void*>(api.PJRT_Error_Destroy),
+      reinterpret_cast<void*>(api.PJRT_Error_GetCode),
       reinterpret_cast<void*>(api.PJRT_Event_Await),
       reinterpret_cast<void*>(api.PJRT_Event_Destroy),
       reinterpret_cast<void*>(api.PJRT_Client_Create),
@@ -73,9 +77,11 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   PrepareEntries(stock, registry, activity);
   for (const Status& replaced : {Replace(&api->PJRT_Error_Destroy, &ErrorDestroy),
                                  Replace(&api->PJRT_Error_Message, &ErrorMessage),
+                                 Replace(&api->PJRT_Error_GetCode, &ErrorGetCode),
                                  Replace(&api->PJRT_Client_Create, &CreateClient),
                                  Replace(&api->PJRT_Client_Destroy, &DestroyClient),
-                                 Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)}) {
+                                 Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
+                                 WrapSleepEntries(api)}) {
     if (replaced.ok()) continue;
     Restore(stock, api);
     return replaced;

@@ -10,6 +10,7 @@
 #include "cc/pjrt/memory_stats.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/refusals.h"
+#include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/verification.h"
 
 namespace gmlake {
@@ -79,6 +80,7 @@ void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* a
   wrapped->stock = stock;
   wrapped->registry = registry;
   wrapped->activity = activity;
+  PrepareSleepEntries(stock, &wrapped->texts);
 }
 
 PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
@@ -117,10 +119,17 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
 
 // An error about memory that ran out also says what we know about it, inside the exception that the user sees.
 void ErrorMessage(PJRT_Error_Message_Args* args) {
+  if (wrapped->texts.Answer(args)) return;
   wrapped->stock.PJRT_Error_Message(args);
   if (!TellsOfExhaustion(std::string(args->message, args->message_size))) return;
   const std::string story = Refusals::Instance().last();
   if (!story.empty()) wrapped->texts.Append(story, args);
+}
+
+PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
+  PJRT_Error* const error = wrapped->stock.PJRT_Error_GetCode(args);
+  if (error == nullptr && wrapped->texts.IsSet(args->error)) args->code = PJRT_Error_Code_FAILED_PRECONDITION;
+  return error;
 }
 
 void ErrorDestroy(PJRT_Error_Destroy_Args* args) {

@@ -13,6 +13,7 @@ void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* a
 
 PJRT_Error* CreateClient(PJRT_Client_Create_Args* args);
 PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args);
+PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args);
 PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args);
 void ErrorMessage(PJRT_Error_Message_Args* args);
 void ErrorDestroy(PJRT_Error_Destroy_Args* args);

@@ -85,6 +85,51 @@ Status Library::SetLimit(int device, Bytes limit) const {
   return Status(StatusCode::kInvalidArgument, message.data());
 }
 
+StatusOr<GmlakeSleepReport> Library::Sleep(int device, const std::vector<int32_t>& dropped_tags,
+                                           int64_t patience_ms) const {
+  const GmlakeSleepOptions options = {sizeof(GmlakeSleepOptions), dropped_tags.data(), dropped_tags.size(),
+                                      patience_ms};
+  GmlakeSleepReport report = {};
+  std::array<char, kMessageSize> message = {};
+  if (api_->sleep(device, &options, &report, message.data(), message.size()) == 0) return report;
+  return Status(StatusCode::kFailedPrecondition, message.data());
+}
+
+StatusOr<GmlakeSleepReport> Library::Wake(int device) const {
+  GmlakeSleepReport report = {};
+  std::array<char, kMessageSize> message = {};
+  if (api_->wake(device, &report, message.data(), message.size()) == 0) return report;
+  return Status(StatusCode::kFailedPrecondition, message.data());
+}
+
+StatusOr<bool> Library::IsAsleep(int device) const {
+  const int asleep = api_->is_asleep(device);
+  if (asleep < 0) return NoSuchDevice(device);
+  return asleep == 1;
+}
+
+StatusOr<std::vector<uint64_t>> Library::SharedAddresses(int device) const {
+  std::vector<uint64_t> addresses;
+  int64_t count = api_->shared_addresses(device, nullptr, 0);
+  while (count > static_cast<int64_t>(addresses.size())) {
+    addresses.resize(static_cast<size_t>(count));
+    count = api_->shared_addresses(device, addresses.data(), count);
+  }
+  if (count < 0) return NoSuchDevice(device);
+  addresses.resize(static_cast<size_t>(count));
+  return addresses;
+}
+
+Status Library::ReleaseHostStore(int device) const {
+  return api_->release_host_store(device) == 0 ? OkStatus() : NoSuchDevice(device);
+}
+
+StatusOr<Library::DeviceMemory> Library::QueryMemory(int device) const {
+  DeviceMemory memory = {};
+  if (api_->device_memory(device, &memory.free, &memory.total) != 0) return NoSuchDevice(device);
+  return memory;
+}
+
 StatusOr<std::string> Library::Probe(const std::optional<std::string>& driver_path) const {
   std::array<char, kReportSize> report = {};
   const int result = api_->probe(OrNull(driver_path), report.data(), report.size());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cc/base/status.h"
 #include "cc/pjrt/c_api.h"
@@ -39,6 +40,20 @@ class Library {
   Status ResetPeaks(int device) const;
   StatusOr<Bytes> Trim(int device, Bytes target) const;
   Status SetLimit(int device, Bytes limit) const;
+
+  StatusOr<GmlakeSleepReport> Sleep(int device, const std::vector<int32_t>& dropped_tags,
+                                    int64_t patience_ms) const;
+  StatusOr<GmlakeSleepReport> Wake(int device) const;
+  StatusOr<bool> IsAsleep(int device) const;
+  // False where no live buffer of ours begins at the address.
+  bool Tag(int device, uint64_t address, int32_t tag) const { return api_->tag(device, address, tag) == 0; }
+  StatusOr<std::vector<uint64_t>> SharedAddresses(int device) const;
+  Status ReleaseHostStore(int device) const;
+  struct DeviceMemory {
+    int64_t free;
+    int64_t total;
+  };
+  StatusOr<DeviceMemory> QueryMemory(int device) const;
 
   // The report of the capability probe; not ok (with the report as its message) where a device
   // cannot be served.

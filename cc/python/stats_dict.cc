@@ -21,6 +21,8 @@ constexpr Field<AllocatorStats, Bytes> kSizes[] = {
     {"bytes_mapped", &AllocatorStats::bytes_mapped},
     {"bytes_limit", &AllocatorStats::bytes_limit},
     {"bytes_quarantined", &AllocatorStats::bytes_quarantined},
+    {"bytes_asleep", &AllocatorStats::bytes_asleep},
+    {"bytes_on_host", &AllocatorStats::bytes_on_host},
     {"bytes_pending", &AllocatorStats::bytes_pending},
     {"largest_alloc_size", &AllocatorStats::largest_alloc_size},
     {"largest_free_block", &AllocatorStats::largest_free_block},

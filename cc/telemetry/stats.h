@@ -47,6 +47,8 @@ struct AllocatorStats {
   Bytes bytes_mapped;            // sum of all mappings; exceeds bytes_reserved where blocks have aliases
   Bytes bytes_limit;             // bytes_reserved never exceeds this
   Bytes bytes_quarantined;       // in doubt after a driver error: held, not reused
+  Bytes bytes_asleep;            // leased, but without physical memory until the device wakes
+  Bytes bytes_on_host;           // page-locked host memory held for sleeping
   Bytes bytes_pending;           // freed on another stream, waiting for an event
   Bytes largest_alloc_size;      // largest request ever served
   Bytes largest_free_block;      // largest contiguous idle piece

@@ -228,6 +228,38 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+// Copies to and from the host, of nothing.
+EXPORT CUresult cuCtxSynchronize() { CALL("cuCtxSynchronize"); return CUDA_SUCCESS; }
+
+EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  SCOPED_CALL("cuStreamCreate");
+  *stream = reinterpret_cast<CUstream>(gmlake::next_handle++);
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamSynchronize(CUstream) { SCOPED_CALL("cuStreamSynchronize"); return CUDA_SUCCESS; }
+EXPORT CUresult cuMemHostUnregister(void*) { SCOPED_CALL("cuMemHostUnregister"); return CUDA_SUCCESS; }
+
+EXPORT CUresult cuMemHostRegister_v2(void*, size_t, unsigned) {
+  SCOPED_CALL("cuMemHostRegister");
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void*, CUdeviceptr, size_t, CUstream) {
+  SCOPED_CALL("cuMemcpyDtoHAsync");
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void*, size_t, CUstream) {
+  SCOPED_CALL("cuMemcpyHtoDAsync");
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream) {
+  SCOPED_CALL("cuMemsetD8Async");
+  return CUDA_SUCCESS;
+}
+
 // The driver's own pools, for what is not ours.
 EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t size, CUmemoryPool, CUstream) {
   CALL("cuMemAllocFromPoolAsync");

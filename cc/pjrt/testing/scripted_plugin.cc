@@ -57,6 +57,11 @@ void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
   delete args->error;
 }
 
+PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
+  args->code = PJRT_Error_Code_INVALID_ARGUMENT;
+  return nullptr;
+}
+
 PJRT_Error* EventAwait(PJRT_Event_Await_Args*) { return nullptr; }
 PJRT_Error* EventDestroy(PJRT_Event_Destroy_Args*) { return nullptr; }
 
@@ -97,6 +102,7 @@ PJRT_Error* ClientAddressableDevices(PJRT_Client_AddressableDevices_Args* args) 
 }
 
 PJRT_Error* DeviceLocalHardwareId(PJRT_Device_LocalHardwareId_Args* args) {
+  if (args->struct_size < PJRT_Device_LocalHardwareId_Args_STRUCT_SIZE) return Error("Unexpected size of the arguments");
   args->local_hardware_id = args->device->ordinal;
   return nullptr;
 }
@@ -148,6 +154,7 @@ PJRT_Api MakeTable() {
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;
   api.PJRT_Error_Message = &ErrorMessage;
   api.PJRT_Error_Destroy = &ErrorDestroy;
+  api.PJRT_Error_GetCode = &ErrorGetCode;
   api.PJRT_Event_Await = &EventAwait;
   api.PJRT_Event_Destroy = &EventDestroy;
   api.PJRT_Client_Create = &ClientCreate;

@@ -1,0 +1,161 @@
+#include "cc/core/sleeper.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace gmlake {
+namespace {
+
+class Watch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Bytes SizeOf(const std::vector<Interval>& intervals) {
+  Bytes size;
+  for (const Interval& interval : intervals) size += interval.size;
+  return size;
+}
+
+// Intervals come in the order of their addresses, so that neighbours can be joined.
+void Append(const Interval& interval, std::vector<Interval>* intervals) {
+  if (!intervals->empty() && intervals->back().end() == interval.from) {
+    intervals->back().size += interval.size;
+  } else {
+    intervals->push_back(interval);
+  }
+}
+
+}  // namespace
+
+StatusOr<SleepReport> Sleeper::Sleep(const std::unordered_set<ChunkId>& dropped, std::unique_lock<std::mutex>* lock) {
+  const Watch total;
+  const Contents contents = ContentsOf(dropped);
+  switch_.Plan(/*down=*/false);
+  state_ = State::kMoving;
+  lock->unlock();
+  const Watch copying;
+  Status status = saved_.Save(contents.kept, contents.dropped);
+  const double copy_seconds = copying.seconds();
+  lock->lock();
+  if (status.ok()) status = switch_.TakeDown();
+  if (!status.ok()) return Undo(status);
+  state_ = State::kAsleep;
+  return SleepReport{saved_.bytes(), SizeOf(contents.dropped), memory_->asleep, copy_seconds, total.seconds()};
+}
+
+// No block has been released yet, so what is mapped again has its contents.
+Status Sleeper::Undo(const Status& why) {
+  if (switch_.PutUp().ok()) {
+    state_ = State::kAwake;
+    saved_.Forget();
+    return Status(why.code(), why.message() + "; nothing has changed");
+  }
+  state_ = State::kAsleep;
+  return Status(why.code(), why.message() + ", and the driver refused to undo what was done; the device is asleep, its "
+                                            "contents are safe on the host, and wake() tries again");
+}
+
+StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* lock) {
+  const Watch total;
+  if (switch_.is_down()) {
+    ForgetFreeBlocks();
+    saved_.Clip(memory_->blocks);
+    switch_.Plan(/*down=*/true);
+  }
+  const Bytes missing = memory_->asleep;
+  Status status = CheckRoom(limit);
+  if (!status.ok()) return status;
+  status = switch_.PutUp();
+  state_ = State::kMoving;
+  lock->unlock();
+  const Watch copying;
+  if (status.ok()) status = saved_.Restore();
+  const double copy_seconds = copying.seconds();
+  lock->lock();
+  state_ = status.ok() ? State::kAwake : State::kAsleep;
+  if (!status.ok()) {
+    switch_.Abandon();
+    return Status(status.code(), status.message() + "; the device sleeps on, and its contents are safe on the host");
+  }
+  const SleepReport report{saved_.bytes(), Bytes(0), missing, copy_seconds, total.seconds()};
+  saved_.Forget();
+  return report;
+}
+
+void Sleeper::ReleaseStore() {
+  if (awake()) saved_.store().Clear();
+}
+
+// What is leased, large or small (a slab of the small pool is saved whole), in the order of its addresses.
+Sleeper::Contents Sleeper::ContentsOf(const std::unordered_set<ChunkId>& dropped) const {
+  Contents contents;
+  std::unordered_set<ChunkId> unwanted;
+  for (ChunkId first : dropped) {
+    for (ChunkId id = first; id != kNone; id = memory_->chunks[id].next_piece) {
+      unwanted.insert(id);
+      contents.dropped.push_back({memory_->chunks[id].address, memory_->chunks[id].size});
+    }
+  }
+  ChunkId last = kNone;
+  memory_->blocks.ForEach([&](BlockId id) {
+    const Block& block = memory_->blocks[id];
+    for (ChunkId at = block.first_chunk; at != kNone && memory_->chunks[at].address < block.end();
+         at = memory_->chunks[at].next) {
+      const Chunk& chunk = memory_->chunks[at];
+      if (at == last || chunk.state != ChunkState::kUsed || unwanted.count(at) != 0) continue;
+      Append({chunk.address, chunk.size}, &contents.kept);
+      last = at;
+    }
+  });
+  return contents;
+}
+
+Status Sleeper::CheckRoom(Bytes limit) const {
+  const Bytes held = memory_->reserved() + memory_->asleep;
+  if (held <= limit) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition, "awake the device holds " + ToString(held) + ", more than its limit of " +
+                                                     ToString(limit) + "; raise the limit");
+}
+
+// What was freed while the device slept needs no memory when it wakes.
+void Sleeper::ForgetFreeBlocks() {
+  std::vector<BlockId> blocks;
+  memory_->blocks.ForEach([&](BlockId id) {
+    if (IsForgettable(id)) blocks.push_back(id);
+  });
+  for (BlockId id : blocks) ForgetBlock(id);
+}
+
+bool Sleeper::IsForgettable(BlockId id) const { return !HasMemory(id) && memory_->IsFree(id); }
+
+bool Sleeper::HasMemory(BlockId id) const { return memory_->blocks[id].handle.value != 0; }
+
+void Sleeper::ForgetRange(RangeId id) {
+  const Reservation left = memory_->ranges.Remove(id);
+  if (left.ranges > 0) return;
+  const bool freed = !left.sealed && driver_->FreeAddress(left.base, left.size).ok();
+  if (!freed) ++memory_->wreckage.ranges;
+}
+
+// A range with a lease on other blocks loses this one only.
+void Sleeper::ForgetBlock(BlockId id) {
+  while (!memory_->blocks[id].aliases.empty()) {
+    const RangeId range = memory_->blocks[id].aliases.back();
+    if (memory_->ranges[range].leases == 0) {
+      ForgetRange(range);
+    } else {
+      memory_->ranges.CutOut(range, id);
+    }
+  }
+  const Block& block = memory_->blocks[id];
+  const Chunk& chunk = memory_->chunks[block.first_chunk];
+  memory_->asleep -= block.size;
+  memory_->space.Close(block.first_chunk, block.home - chunk.address, block.size);
+  memory_->blocks.Remove(id);
+}
+
+}  // namespace gmlake

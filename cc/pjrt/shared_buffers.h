@@ -1,0 +1,40 @@
+// Buffers whose address another library holds (dlpack): they cannot be put to sleep, because nobody could tell that library.
+#ifndef GMLAKE_PJRT_SHARED_BUFFERS_H_
+#define GMLAKE_PJRT_SHARED_BUFFERS_H_
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Model: how many outside references each buffer has, as the host framework counts them. A buffer with one is alive.
+// Threads: any.
+class SharedBuffers {
+ public:
+  void Add(PJRT_Buffer* buffer) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++references_[buffer];
+  }
+  void Drop(PJRT_Buffer* buffer) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = references_.find(buffer);
+    if (found != references_.end() && --found->second == 0) references_.erase(found);
+  }
+  std::vector<PJRT_Buffer*> All() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<PJRT_Buffer*> all;
+    for (const auto& [buffer, count] : references_) all.push_back(buffer);
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<PJRT_Buffer*, int> references_;  // guarded by mutex_
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_SHARED_BUFFERS_H_

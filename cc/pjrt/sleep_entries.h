@@ -1,0 +1,38 @@
+// The doors through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever would
+// touch it gets an error that says so, and nothing reaches the driver.
+//
+// Which doors: executing, copying to and from the host and between devices, making buffers, compiling (which measures
+// kernels on the device), and handing an address to another library. Deleting buffers and asking about them stays possible.
+#ifndef GMLAKE_PJRT_SLEEP_ENTRIES_H_
+#define GMLAKE_PJRT_SLEEP_ENTRIES_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/base/status.h"
+#include "cc/core/allocator.h"
+#include "cc/pjrt/device_registry.h"
+#include "cc/pjrt/error_texts.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// To be called once, before the first entry is put in place. `stock` holds the entries as they were.
+void PrepareSleepEntries(const PJRT_Api& stock, ErrorTexts* texts);
+// Puts a gate into each of the doors that `api` has.
+Status WrapSleepEntries(PJRT_Api* api);
+// The doors as they were.
+void RestoreSleepEntries(PJRT_Api* api);
+
+// Closes the doors to the device and puts it to sleep; on failure they are open again, unless it sleeps all the same.
+StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request);
+StatusOr<SleepReport> WakeDevice(ServedDevice* device);
+
+// Addresses of the device's memory that another library holds.
+std::vector<Address> SharedAddresses(ServedDevice* device);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_SLEEP_ENTRIES_H_
