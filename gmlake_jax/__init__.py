@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gmlake_jax._version import __version__
     from gmlake_jax.activation import enable, is_active, state
-    from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError
-    from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit
+    from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError, SleepError
+    from gmlake_jax.sleeping import asleep, is_asleep, sleep, tag, wake
+    from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit, trim
     from gmlake_jax.summary import memory_summary
 
 __all__ = [
@@ -18,15 +19,22 @@ __all__ = [
     "GmlakeError",
     "NotActiveError",
     "PluginError",
+    "SleepError",
     "__version__",
+    "asleep",
     "empty_cache",
     "enable",
     "is_active",
+    "is_asleep",
     "memory_stats",
     "memory_summary",
     "reset_peak_memory_stats",
     "set_memory_limit",
+    "sleep",
     "state",
+    "tag",
+    "trim",
+    "wake",
 ]
 
 _HOME = {
@@ -38,6 +46,13 @@ _HOME = {
     "GmlakeError": "errors",
     "NotActiveError": "errors",
     "PluginError": "errors",
+    "SleepError": "errors",
+    "asleep": "sleeping",
+    "is_asleep": "sleeping",
+    "sleep": "sleeping",
+    "tag": "sleeping",
+    "wake": "sleeping",
+    "trim": "stats",
     "empty_cache": "stats",
     "memory_stats": "stats",
     "reset_peak_memory_stats": "stats",

@@ -57,7 +57,7 @@ def _parse_size(text: str) -> Limit:
     return Limit(bytes=size)
 
 
-def _parse_limit(value: Any) -> Limit:
+def parse_limit(value: Any) -> Limit:
     if isinstance(value, Limit):
         return value
     text = str(value).strip()
@@ -84,7 +84,7 @@ class Options:
     """Everything that can be asked of the allocator when it starts. Immutable; made by the functions below."""
 
     enabled: bool = _option(False, _parse_bool, "use the allocator")
-    limit: Limit | None = _option(None, _parse_limit, "physical memory that each device may hold")
+    limit: Limit | None = _option(None, parse_limit, "physical memory that each device may hold")
     preallocate: bool = _option(False, _parse_bool, "take all memory up to the limit at the start")
     verbose: bool = _option(False, _parse_bool, "one line on stderr when a device becomes active")
     driver: str | None = _option(None, _parse_path, "libcuda.so.1 to load in place of the system's")

@@ -17,6 +17,10 @@ class NotActiveError(GmlakeError):
     """A question that only a device with our allocator can answer."""
 
 
+class SleepError(GmlakeError):
+    """A device cannot be put to sleep, or woken, now."""
+
+
 class CommandError(GmlakeError):
     """A command line verb failed; `exit_code` goes to the shell."""
 

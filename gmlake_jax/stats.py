@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from gmlake_jax import activation
+from gmlake_jax.config import parse_limit
 from gmlake_jax.errors import ConfigError, NotActiveError
 from gmlake_jax.library import open_library
 from gmlake_jax.sizes import parse_bytes
@@ -37,13 +38,19 @@ def device_index(device: DeviceLike) -> int:
     return int(ordinal)
 
 
-def _active_index(device: DeviceLike) -> int:
+def active_index(device: DeviceLike) -> int:
     index = device_index(device)
     if not activation.is_active():
         raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
     if not 0 <= index < open_library().num_devices():
         raise NotActiveError(f"gmlake_jax serves no device {index} in this process")
     return index
+
+
+def served_devices() -> list[int]:
+    """The CUDA ordinals that the allocator serves; NotActiveError where there are none."""
+    active_index(0)
+    return list(range(open_library().num_devices()))
 
 
 def _jax_keys(raw: dict[str, Any]) -> dict[str, int]:
@@ -73,26 +80,42 @@ def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
 
     >>> gmlake_jax.memory_stats()["bytes_reserved"]
     """
-    index = _active_index(device)
+    index = active_index(device)
     return derive(open_library().stats(index))
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Starts the peaks anew from what is held now."""
-    index = _active_index(device)
+    index = active_index(device)
     open_library().reset_peaks(index)
 
 
+def trim(target: int | str, device: DeviceLike = None) -> int:
+    """Gives idle memory back to the device until at most `target` is held: bytes, or a size such as "20GiB"; returns the
+    bytes given back. What is in use stays."""
+    index = active_index(device)
+    return open_library().trim(index, parse_bytes(target) if isinstance(target, str) else target)
+
+
 def empty_cache(device: DeviceLike = None, keep: int | str = 0) -> int:
-    """Gives idle memory back to the device until at most `keep` bytes are held; returns the bytes given back."""
-    index = _active_index(device)
-    return open_library().trim(index, parse_bytes(keep) if isinstance(keep, str) else keep)
+    """Gives all idle memory back: the device's, until at most `keep` bytes are held, and the host's that earlier sleeps
+    left; returns the bytes given back to the device."""
+    open_library().release_host_store(active_index(device))
+    return trim(keep, device)
+
+
+def _limit_in_bytes(limit: int | str, index: int) -> int:
+    parsed = parse_limit(limit)
+    if parsed.bytes is not None:
+        return parsed.bytes
+    _, total = open_library().device_memory(index)
+    return int((parsed.fraction or 0) * total)
 
 
 def set_memory_limit(limit: int | str, device: DeviceLike = None) -> None:
-    """Changes how much memory `device` may hold: bytes, or a size such as "20GiB"."""
-    index = _active_index(device)
+    """Changes how much memory `device` may hold: bytes, a size such as "20GiB", or a share such as "80%"."""
+    index = active_index(device)
     try:
-        open_library().set_limit(index, parse_bytes(limit) if isinstance(limit, str) else limit)
+        open_library().set_limit(index, _limit_in_bytes(limit, index))
     except (RuntimeError, ValueError) as error:
         raise ConfigError(f"the limit cannot be {limit}: {error}") from None

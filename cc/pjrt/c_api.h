@@ -61,7 +61,7 @@ struct GmlakeApi {
   int64_t (*trim)(int device, int64_t target_bytes);        // bytes given back, or -1
   int (*set_limit)(int device, int64_t bytes, char* message, size_t message_size);
 
-  // Sleep and wake (gmlake_jax/sleep.py says what they promise). 0, or -1 and why.
+  // Sleep and wake (gmlake_jax/sleeping.py says what they promise). 0, or -1 and why.
   int (*sleep)(int device, const GmlakeSleepOptions* options, GmlakeSleepReport* report, char* message,
                size_t message_size);
   int (*wake)(int device, GmlakeSleepReport* report, char* message, size_t message_size);
