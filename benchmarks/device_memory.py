@@ -1,6 +1,7 @@
 """What the first GPU says of its memory, all processes together: NVML's number, and the driver's plain allocations.
 
-Shared by the benchmarks of this folder that look at the device from outside. ctypes alone, so that nothing is installed.
+Shared by the benchmarks of this folder that look at the device from outside. ctypes alone, so that nothing is
+installed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def driver() -> ctypes.CDLL:
 
 @functools.cache
 def _nvml() -> tuple[Any, Any]:
-    """NVML, and its handle of the GPU that CUDA calls device 0 (found by PCI address: CUDA may number them otherwise)."""
+    """NVML, and its handle of what CUDA calls device 0, found by PCI address: the two may number GPUs differently."""
     library = ctypes.CDLL("libnvidia-ml.so.1")
     bus, handle = ctypes.create_string_buffer(32), ctypes.c_void_p()
     check(library.nvmlInit_v2(), "nvmlInit")

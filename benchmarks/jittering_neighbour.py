@@ -1,8 +1,8 @@
 """A slab of most of the device in every step, beside a neighbour whose own use goes up and down: who fails, who remaps?
 
-The neighbour is another process with plain driver allocations: a base, and a part that changes every few milliseconds.
-The program holds some residents, and in each step makes, checks and drops one slab. Prints one JSON object: failures, and
-driver calls about memory per step after the warm-up, which should both be 0.
+The neighbour is another process with plain driver allocations: a base, and a part that changes every few
+milliseconds. The program holds some residents, and in each step makes, checks and drops one slab. Prints one JSON
+object: failures, and driver calls about memory per step after the warm-up, which should both be 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Sleep and wake of many gibibytes: how fast beside a plain page-locked copy, every byte compared, graphs still valid.
 
-Fills the device with arrays of random bits, some of them stitched out of holes, captures a jitted program in a CUDA graph,
-measures the link with plain copies, and then sleeps and wakes several times. After each wake every array is compared, on
-the device, with the same random bits made again, and the program must give what it gave before. Prints one JSON object.
+Fills the device with arrays of random bits, some of them stitched out of holes, captures a jitted program in a CUDA
+graph, measures the link with plain copies, and then sleeps and wakes several times. After each wake every array is
+compared, on the device, with the same random bits made again, and the program must give what it gave before. Prints
+one JSON object.
 
     GMLAKE=1 XLA_FLAGS=--xla_gpu_graph_min_graph_size=1 python benchmarks/sleep_wake.py
 """
@@ -83,7 +84,11 @@ def describe(report: gmlake_jax.sleeping.SleepReport, link: float) -> dict[str, 
     """The figures of one sleep or wake."""
     speed = report.bandwidth / 1e9
     seconds = {"seconds": round(report.total_seconds, 3), "copy_seconds": round(report.copy_seconds, 3)}
-    return {"bytes": report.copied_bytes, "gb_per_s": round(speed, 2), "share_of_link": round(speed / link, 3)} | seconds
+    return {
+        "bytes": report.copied_bytes,
+        "gb_per_s": round(speed, 2),
+        "share_of_link": round(speed / link, 3),
+    } | seconds
 
 
 def play(arrays: dict[int, jax.Array], rounds: int) -> dict[str, Any]:

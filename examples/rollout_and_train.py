@@ -1,8 +1,9 @@
 """Two phases on one GPU that do not fit together: a rollout engine in JAX with a large cache, and a trainer beside it.
 
-The engine holds weights and a cache for tokens. The trainer is somebody else on the same device (another framework, another
-process), played here by plain allocations of the driver. For as long as it trains, the engine sleeps: its weights go to the
-host, the cache, which is disposable, is dropped. Then the engine wakes, under the same addresses, with the same programs.
+The engine holds weights and a cache for tokens. The trainer is somebody else on the same device (another framework,
+another process), played here by plain allocations of the driver. For as long as it trains, the engine sleeps: its
+weights go to the host, the cache, which is disposable, is dropped. Then the engine wakes, under the same addresses,
+with the same programs.
 
     gmlake run examples/rollout_and_train.py             # fits
     gmlake run examples/rollout_and_train.py --no-sleep  # does not

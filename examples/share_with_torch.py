@@ -1,8 +1,8 @@
 """JAX and PyTorch in one process, in turns, each with most of the device.
 
-JAX works, drops its arrays and gives the memory back with `empty_cache()`; PyTorch finds it free, works, and gives it back
-too; JAX grows again. A JAX array that is alive all the time keeps its value. Without a second framework the example says
-what the device shows and stops there.
+JAX works, drops its arrays and gives the memory back with `empty_cache()`; PyTorch finds it free, works, and gives it
+back too; JAX grows again. A JAX array that is alive all the time keeps its value. Without a second framework the
+example says what the device shows and stops there.
 
     gmlake run examples/share_with_torch.py
 """
@@ -32,7 +32,7 @@ def jax_works(size: int, pieces: int) -> None:
 
 
 def give_back(live: int) -> None:
-    """Waits until XLA has dropped what nobody refers to, which it does on a thread of its own, and empties the cache."""
+    """Waits until XLA has dropped what nobody refers to, which it does on its own thread, and empties the cache."""
     end = time.monotonic() + 10
     while gmlake_jax.memory_stats()["bytes_in_use"] > live and time.monotonic() < end:
         gc.collect()

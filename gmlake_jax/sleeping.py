@@ -1,8 +1,9 @@
 """Sleep and wake: a device's memory is given to others for a while, and every array stays where it is.
 
-`sleep()` copies what the arrays hold to page-locked host memory and returns the physical memory to the device; addresses
-are kept. `wake()` puts memory and bytes back under the same addresses, so arrays, compiled programs and captured graphs
-go on as if nothing had been. In between, using an array is an error that says so. docs/sleep.md has the whole contract.
+`sleep()` copies what the arrays hold to page-locked host memory and returns the physical memory to the device;
+addresses are kept. `wake()` puts memory and bytes back under the same addresses, so arrays, compiled programs and
+captured graphs go on as if nothing had been. In between, using an array is an error that says so. docs/sleep.md has
+the whole contract.
 """
 
 from __future__ import annotations
@@ -93,21 +94,27 @@ def tag(name: str, arrays: Arrays, *, disposable: bool = False) -> Arrays:
     return arrays
 
 
-def _dropped(level: int, tags: Iterable[str]) -> list[int]:
+def _check_tag(name: str) -> None:
+    if name not in _tags:
+        raise SleepError(f"no array was tagged {name}; tags are {', '.join(_tags) or 'none'}")
+    if not _tags[name].disposable:
+        raise SleepError(f"what is tagged {name} is not disposable; tag it with disposable=True, or leave it out")
+
+
+def _dropped(level: int, tags: Sequence[str]) -> list[int]:
     if level not in (1, 2):
         raise SleepError(f"level={level}: 1 keeps everything but the tags named, 2 drops all that is disposable")
     for name in tags:
-        if name not in _tags:
-            raise SleepError(f"no array was tagged {name}; tags are {', '.join(_tags) or 'none'}")
-        if not _tags[name].disposable:
-            raise SleepError(f"what is tagged {name} is not disposable; tag it with disposable=True, or leave it out")
-    return [known.number for name, known in _tags.items() if known.disposable and (level == 2 or name in tags)]
+        _check_tag(name)
+    names = [name for name, known in _tags.items() if known.disposable] if level == 2 else tags
+    return [_tags[name].number for name in names]
 
 
 def _arrays_on(devices: Sequence[int]) -> list[Any]:
     import jax
 
-    live = (array for array in jax.live_arrays() if not array.is_deleted())
+    live_arrays: Callable[[], list[Any]] = jax.live_arrays
+    live = (array for array in live_arrays() if not array.is_deleted())
     return [a for a in live if any(d.platform == "gpu" and d.local_hardware_id in devices for d in a.devices())]
 
 
@@ -183,7 +190,7 @@ def sleep(level: int = 1, tags: Iterable[str] = (), device: DeviceLike = None, t
 def wake(device: DeviceLike = None) -> SleepReport:
     """Brings memory and contents back under the same addresses; an awake device stays as it is.
 
-    SleepError where the device has not so much memory now: it sleeps on, nothing is lost, and waking can be tried again.
+    SleepError where the device has not so much memory now: it sleeps on, nothing is lost, and it can be tried again.
     """
     report, failures = _on_each(_indices(device), open_library().wake)
     if failures:

@@ -91,8 +91,10 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
 
 
 def trim(target: int | str, device: DeviceLike = None) -> int:
-    """Gives idle memory back to the device until at most `target` is held: bytes, or a size such as "20GiB"; returns the
-    bytes given back. What is in use stays."""
+    """Gives idle memory back to the device until at most `target` is held: bytes, or a size such as "20GiB".
+
+    What is in use stays. Returns the bytes given back.
+    """
     index = active_index(device)
     return open_library().trim(index, parse_bytes(target) if isinstance(target, str) else target)
 

@@ -70,7 +70,7 @@ class World {
 
   FakeDriver driver_{GiB(4)};
   TestingCopier copier_{&driver_};
-  Allocator allocator_{&driver_, {MiB(128), {}, &copier_}};
+  Allocator allocator_{&driver_, {MiB(128), {}, {}, &copier_}};
   std::vector<Held> held_;
   Held stitched_{};
   uint64_t next_ = 0;

@@ -39,7 +39,7 @@ ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, 
       limit_(limit),
       driver_(std::move(driver)),
       copier_(std::make_unique<CudaHostCopier>(cuda, device.ordinal)),
-      core_(driver_.get(), AllocatorOptions{limit, {}, copier_.get()}),
+      core_(driver_.get(), AllocatorOptions{limit, {}, {}, copier_.get()}),
       allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)) {}
 
 // One request of all there is, given back at once, leaves the blocks behind, and no stream that later ones must wait for.

@@ -8,14 +8,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "cc/python/library.h"
 #include "cc/python/replay_bindings.h"
+#include "cc/python/sleep_bindings.h"
 #include "cc/python/stats_dict.h"
 
 namespace gmlake {
@@ -49,38 +48,9 @@ std::pair<bool, std::string> Probe(const Library& library,
   return {report.ok(), report.ok() ? *report : report.status().message()};
 }
 
-nb::dict ToDict(const GmlakeSleepReport& report) {
-  nb::dict result;
-  result["copied_bytes"] = report.copied_bytes;
-  result["dropped_bytes"] = report.dropped_bytes;
-  result["given_bytes"] = report.given_bytes;
-  result["copy_seconds"] = report.copy_seconds;
-  result["total_seconds"] = report.total_seconds;
-  return result;
-}
-
-// While these two run, other Python threads do too: one of them may hold what the device waits for.
-nb::dict Sleep(const Library& library, int device, const std::vector<int32_t>& dropped_tags,
-               int64_t patience_ms) {
-  GmlakeSleepReport report;
-  {
-    const nb::gil_scoped_release released;
-    report = Take(library.Sleep(device, dropped_tags, patience_ms));
-  }
-  return ToDict(report);
-}
-
-nb::dict Wake(const Library& library, int device) {
-  GmlakeSleepReport report;
-  {
-    const nb::gil_scoped_release released;
-    report = Take(library.Wake(device));
-  }
-  return ToDict(report);
-}
-
 void DefineLibrary(nb::module_& m) {
-  nb::class_<Library>(m, "Library")
+  nb::class_<Library> library(m, "Library");
+  library
       .def(
           "__init__",
           [](Library* self, const std::string& path) {
@@ -111,28 +81,8 @@ void DefineLibrary(nb::module_& m) {
             Check(self.SetLimit(device, Bytes(limit)));
           },
           "device"_a, "limit_bytes"_a, WithoutGil())
-      .def("sleep", &Sleep, "device"_a, "dropped_tags"_a, "patience_ms"_a)
-      .def("wake", &Wake, "device"_a)
-      .def(
-          "is_asleep", [](const Library& self, int device) { return Take(self.IsAsleep(device)); },
-          "device"_a)
-      .def("tag", &Library::Tag, "device"_a, "address"_a, "tag"_a)
-      .def(
-          "shared_addresses",
-          [](const Library& self, int device) { return Take(self.SharedAddresses(device)); },
-          "device"_a)
-      .def(
-          "release_host_store",
-          [](const Library& self, int device) { Check(self.ReleaseHostStore(device)); }, "device"_a,
-          WithoutGil())
-      .def(
-          "device_memory",
-          [](const Library& self, int device) {
-            const Library::DeviceMemory memory = Take(self.QueryMemory(device));
-            return std::make_pair(memory.free, memory.total);
-          },
-          "device"_a)
       .def("probe", &Probe, "driver_path"_a = nb::none(), WithoutGil());
+  DefineSleep(library);
 }
 
 }  // namespace

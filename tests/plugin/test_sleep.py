@@ -3,6 +3,8 @@
 The emulated device faults on any touch of an address that is not mapped, and counts whoever broke a rule.
 """
 
+import contextlib
+
 import pytest
 from emulated import emulated
 
@@ -10,8 +12,10 @@ MIB = 1 << 20
 
 
 def holds(array, value):
-    """Whether every byte is `value`, as it lies on the emulated device, whose addresses are the process's own. JAX keeps a
-    copy of what it has once read, which would tell nothing."""
+    """Whether every byte is `value`, as it lies on the emulated device, whose addresses are the process's own.
+
+    JAX keeps a copy of what it has once read, which would tell nothing.
+    """
     import ctypes
 
     array.block_until_ready()
@@ -150,7 +154,11 @@ def test_mistakes_with_levels_and_tags_are_named():
     import gmlake_jax
 
     gmlake_jax.tag("weights", filled(1, 1))
-    for arguments, word in (({"level": 3}, "level=3"), ({"tags": ["x"]}, "weights"), ({"tags": ["weights"]}, "disposable")):
+    for arguments, word in (
+        ({"level": 3}, "level=3"),
+        ({"tags": ["x"]}, "weights"),
+        ({"tags": ["weights"]}, "disposable"),
+    ):
         with pytest.raises(gmlake_jax.SleepError, match=word):
             gmlake_jax.sleep(**arguments)
     with pytest.raises(gmlake_jax.SleepError, match="choose"):
@@ -285,10 +293,8 @@ def test_a_driver_that_fails_at_any_step_costs_no_byte(call):
         for which in (f"{call}@{number}=999", f"{call}@{number}+=999"):
             for step in (gmlake_jax.sleep, gmlake_jax.wake):
                 emulator.set_faults(which)
-                try:
+                with contextlib.suppress(gmlake_jax.SleepError):
                     step()
-                except gmlake_jax.SleepError:
-                    pass
                 emulator.set_faults("")
             gmlake_jax.wake()
             assert all(holds(array, i) for i, array in arrays.items()), which

@@ -19,6 +19,8 @@ RAW = {
     "bytes_mapped": 130 * MIB,
     "bytes_limit": 1024 * MIB,
     "bytes_quarantined": 4 * MIB,
+    "bytes_asleep": 0,
+    "bytes_on_host": 0,
     "bytes_pending": 6 * MIB,
     "largest_alloc_size": 32 * MIB,
     "largest_free_block": 12 * MIB,
@@ -65,6 +67,8 @@ class FakeDevice:
     """One device under the allocator, as the stand-in for the native library has it."""
 
     trimmed_to = None
+    host_store_released = False
+    limit = None
 
     def stats(self, index):
         return RAW
@@ -73,7 +77,14 @@ class FakeDevice:
         self.trimmed_to = target_bytes
         return 7
 
+    def release_host_store(self, index):
+        self.host_store_released = True
+
+    def device_memory(self, index):
+        return 512 * MIB, 4096 * MIB
+
     def set_limit(self, index, limit_bytes):
+        self.limit = limit_bytes
         if limit_bytes < RAW["bytes_in_use"]:
             raise RuntimeError("60.0 MiB are in use")
 
@@ -128,10 +139,23 @@ def test_asking_for_a_device_that_is_no_gpu(active):
 def test_the_cache_is_emptied_down_to_what_shall_be_kept(active):
     assert gmlake_jax.empty_cache(0, keep="2MiB") == 7
     assert active.trimmed_to == 2 * MIB
+    assert active.host_store_released
+
+
+def test_trimming_leaves_the_hosts_memory_alone(active):
+    assert gmlake_jax.trim("3MiB", 0) == 7
+    assert active.trimmed_to == 3 * MIB
+    assert not active.host_store_released
 
 
 def test_a_limit_can_be_a_size(active):
     gmlake_jax.set_memory_limit("1GiB", 0)
+    assert active.limit == 1024 * MIB
+
+
+def test_a_limit_can_be_a_share_of_the_device(active):
+    gmlake_jax.set_memory_limit("25%", 0)
+    assert active.limit == 1024 * MIB
 
 
 @pytest.mark.parametrize("limit", ["1MiB", "plenty", 1])

@@ -1,0 +1,80 @@
+#include "cc/python/sleep_bindings.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace gmlake {
+namespace {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+template <typename T>
+T Take(StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().message());
+  return std::move(*result);
+}
+
+nb::dict ToDict(const GmlakeSleepReport& report) {
+  nb::dict result;
+  result["copied_bytes"] = report.copied_bytes;
+  result["dropped_bytes"] = report.dropped_bytes;
+  result["given_bytes"] = report.given_bytes;
+  result["copy_seconds"] = report.copy_seconds;
+  result["total_seconds"] = report.total_seconds;
+  return result;
+}
+
+// While these two run, other Python threads do too: one of them may hold what the device waits for.
+nb::dict Sleep(const Library& library, int device, const std::vector<int32_t>& dropped_tags, int64_t patience_ms) {
+  GmlakeSleepReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = Take(library.Sleep(device, dropped_tags, patience_ms));
+  }
+  return ToDict(report);
+}
+
+nb::dict Wake(const Library& library, int device) {
+  GmlakeSleepReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = Take(library.Wake(device));
+  }
+  return ToDict(report);
+}
+
+bool IsAsleep(const Library& library, int device) { return Take(library.IsAsleep(device)); }
+
+std::vector<uint64_t> SharedAddresses(const Library& library, int device) {
+  return Take(library.SharedAddresses(device));
+}
+
+void ReleaseHostStore(const Library& library, int device) {
+  const Status released = library.ReleaseHostStore(device);
+  if (!released.ok()) throw std::runtime_error(released.message());
+}
+
+// Free and total bytes of the device.
+std::pair<int64_t, int64_t> DeviceMemoryOf(const Library& library, int device) {
+  const Library::DeviceMemory memory = Take(library.QueryMemory(device));
+  return {memory.free, memory.total};
+}
+
+}  // namespace
+
+void DefineSleep(nb::class_<Library>& library) {
+  library.def("sleep", &Sleep, "device"_a, "dropped_tags"_a, "patience_ms"_a)
+      .def("wake", &Wake, "device"_a)
+      .def("is_asleep", &IsAsleep, "device"_a)
+      .def("tag", &Library::Tag, "device"_a, "address"_a, "tag"_a)
+      .def("shared_addresses", &SharedAddresses, "device"_a)
+      .def("release_host_store", &ReleaseHostStore, "device"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("device_memory", &DeviceMemoryOf, "device"_a);
+}
+
+}  // namespace gmlake
