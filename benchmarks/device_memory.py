@@ -12,6 +12,7 @@ from typing import Any
 
 GIB = 1 << 30
 MIB = 1 << 20
+NVML_NOT_SUPPORTED = 3
 
 
 class _NvmlMemory(ctypes.Structure):
@@ -51,7 +52,11 @@ def nvml_used() -> int:
     """Bytes in use on the GPU, as nvidia-smi shows them."""
     library, handle = _nvml()
     memory = _NvmlMemory()
-    check(library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)), "nvmlDeviceGetMemoryInfo")
+    result = library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
+    if result == NVML_NOT_SUPPORTED:  # an emulated device
+        free_bytes, total_bytes = memory_info()
+        return total_bytes - free_bytes
+    check(result, "nvmlDeviceGetMemoryInfo")
     return memory.used
 
 

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import gmlake_jax
 
 PROBE = 2 * device.GIB
+PIECE = 448 * device.MIB
 
 
 @jax.jit
@@ -39,14 +40,13 @@ def make(size: int, seed: int) -> jax.Array:
 
 def fill(total: int) -> dict[int, jax.Array]:
     """Arrays by seed, `total` bytes in all; the last ones lie in the holes that others left."""
-    piece = 448 * device.MIB
-    arrays = {seed: make(piece, seed) for seed in range(total // piece)}
+    arrays = {seed: make(PIECE, seed) for seed in range(total // PIECE)}
     for seed in range(0, len(arrays) // 4 * 2, 2):
         del arrays[seed]
     gc.collect()
     time.sleep(0.3)
     holes = total - sum(array.nbytes for array in arrays.values())
-    large = 3 * piece
+    large = 3 * PIECE
     return arrays | {1000 + i: make(large, 1000 + i) for i in range(holes // large)}
 
 
