@@ -60,6 +60,7 @@ StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream
   }
   if (!WaitingMayHelp(refused, size)) return refused;
   AwaitDevice(lock).IgnoreError();  // the request then does without
+  if (!sleeper_.awake()) return Asleep();
   may_wait_ = false;
   refused = PlaceInOrder(size, stream);
   may_wait_ = true;
@@ -240,7 +241,7 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   if (!sleeper_.awake()) return Bytes(0);
   RetryPending();
   Bytes given(0);
-  for (int waits = 0; memory_.reserved() > target && order_.MayUnmap().ok(); ++waits) {
+  for (int waits = 0; memory_.reserved() > target && sleeper_.awake() && order_.MayUnmap().ok(); ++waits) {
     given += reclaimer_.Trim(target);
     const bool all = memory_.reserved() <= target || order_.proven() == memory_.ticks();
     if (all || waits == kMostWaits || !AwaitDevice(lock).ok()) break;

@@ -326,6 +326,27 @@ TEST(SleepTest, LeasesMayEndWhileTheirBytesAreCopied) {
   world.ExpectIntact();
 }
 
+// Both let go of the lock while they wait for the device; it may be asleep when they go on.
+TEST(SleepTest, ATrimThatWaitedFindsTheDeviceAsleep) {
+  World world;
+  const Held work = world.Get(MiB(12));
+  world.driver_.Launch(kHome, work.address, work.size);
+  world.Free(work);
+  bool slept = false;
+  world.driver_.OnWait([&] {
+    if (slept) return;
+    slept = true;
+    world.driver_.FinishAll();
+    EXPECT_TRUE(world.Sleep().ok());
+  });
+  world.allocator_.Trim(Bytes(0));
+  world.driver_.OnWait({});
+  ASSERT_TRUE(slept);
+  world.ExpectSound();
+  ASSERT_TRUE(world.Wake().ok());
+  world.ExpectIntact();
+}
+
 TEST(SleepTest, AnAllocatorMayEndWhileItSleeps) {
   World world;
   ASSERT_TRUE(world.Sleep().ok());
