@@ -84,10 +84,14 @@ def _mapped_series(recording: Recording, start: State) -> Integers:
 
 
 def _limit_series(recording: Recording) -> Integers:
-    """The first limit change does not tell the limit before it; `about` has that of the start."""
+    """`about` has the limit of the start, or that of the end; in that case the one before a change is not known."""
     events = recording.events
-    values = np.concatenate([[recording.about.limit_bytes], np.where(events["kind"] == Kind.LIMIT, events["size"], 0)])
-    changed = np.concatenate([[True], events["kind"] == Kind.LIMIT])
+    is_limit = events["kind"] == Kind.LIMIT
+    first = recording.about.limit_bytes
+    if is_limit.any() and first == events["size"][is_limit][-1]:
+        first = NONE
+    values = np.concatenate([[first], np.where(is_limit, events["size"], 0)])
+    changed = np.concatenate([[True], is_limit])
     latest = np.maximum.accumulate(np.where(changed, np.arange(len(values)), 0))
     limits: Integers = values[latest]
     return limits

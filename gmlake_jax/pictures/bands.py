@@ -15,6 +15,7 @@ from gmlake_jax.history.series import Integers, buffers_of
 
 MOST_POINTS = 1200
 _MOST_BANDS = 8
+_EXECUTABLES = ("jit_", "pjit_", "pmap_")
 _SIZE_BANDS = (
     ("1 GiB and more", 1 << 30),
     ("256 MiB to 1 GiB", 1 << 28),
@@ -48,10 +49,19 @@ def peaks_kept(values: Integers, most: int = MOST_POINTS) -> Integers:
     return np.unique([0, *highest, count - 1])
 
 
+def user_name(annotation: str) -> str:
+    """An annotation as the user gave it: without the executables of JAX at its end, where it has anything else."""
+    parts = annotation.split("/")
+    while len(parts) > 1 and parts[-1].startswith(_EXECUTABLES):
+        parts.pop()
+    return "/".join(parts)
+
+
 def name_of_band(recording: Recording, buffers: Table) -> list[str]:
     """The band of each buffer, before small ones are put together."""
     if (buffers["annotation"] != NONE).any():
-        return [recording.annotation(index) or "no annotation" for index in buffers["annotation"].tolist()]
+        names = [user_name(recording.annotation(index)) for index in range(-1, len(recording.annotations))]
+        return [names[index + 1] or "no annotation" for index in buffers["annotation"].tolist()]
     return [_size_band(size) for size in buffers["size"].tolist()]
 
 

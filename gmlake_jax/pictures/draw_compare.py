@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gmlake_jax.history import Kind, Recording
+from gmlake_jax.history import About, Kind, Recording
 from gmlake_jax.history.series import series_of
 from gmlake_jax.history.state import snapshot_at_time
 from gmlake_jax.pictures.draw_layout import draw_tape
 from gmlake_jax.pictures.draw_timeline import draw_timeline
-from gmlake_jax.pictures.drawing import Clock, new_figure
+from gmlake_jax.pictures.drawing import Clock, heading, new_figure
 from gmlake_jax.pictures.tape import tape_of
 from gmlake_jax.sizes import format_bytes
 
@@ -30,9 +30,13 @@ def compare_figure(recordings: Sequence[Recording]) -> Any:
         snapshot = snapshot_at_time(recording, moment_ns)
         draw_tape(below[column], tape_of(snapshot), snapshot, lines=5)
         below[column].set_title(f"physical memory at {float(clock(moment_ns)):.4g} {clock.unit}; pale is idle")
-    above[0].legend(loc="upper left", fontsize=7)
+    above[0].legend(loc="upper left", fontsize=7, frameon=True, framealpha=0.85, edgecolor="none")
     figure.suptitle(
-        f"The same requests: {recordings[0].about.program}", fontweight="bold", fontsize=11, x=0.01, ha="left"
+        heading(About(program=recordings[0].about.program), "The same requests under each allocator"),
+        fontweight="bold",
+        fontsize=11,
+        x=0.01,
+        ha="left",
     )
     return figure
 

@@ -62,6 +62,7 @@ def _draw_pieces(axes: Any, snapshot: Snapshot, title: str) -> None:
     texts = [_pieces_text(count, size) for count, size in zip(counts.tolist(), total.tolist(), strict=True)]
     axes.bar_label(bars, texts, fontsize=8, padding=2)
     axes.margins(y=0.25)
+    axes.set_xlim(-0.6, max(len(labels), 6) - 0.4)
     axes.set_ylabel(scale.unit)
     axes.set_xlabel("size of the piece")
     idle, largest = int(sizes.sum()), max(sizes.tolist(), default=0)

@@ -11,13 +11,15 @@ from typing import Any
 from gmlake_jax.history import Snapshot
 from gmlake_jax.history.schema import NONE
 from gmlake_jax.pictures import colors
+from gmlake_jax.pictures.bands import user_name
 from gmlake_jax.pictures.drawing import Scale, heading, need_blocks, new_figure
 from gmlake_jax.pictures.tape import Part, Tape, tape_of, wrapped
 from gmlake_jax.sizes import format_bytes
 
 _LINES = 8
 _MOST_ROWS = 14
-_ROW_HEIGHT, _ROW_GAP = 0.72, 1.0
+_ROW_HEIGHT = 0.72
+_CHARACTER = 0.0075  # of a line, as wide as a character of a label
 
 
 def layout_figure(snapshot: Snapshot) -> Any:
@@ -51,8 +53,8 @@ def draw_tape(axes: Any, tape: Tape, snapshot: Snapshot, lines: int = _LINES) ->
     for line, shown in enumerate(pieces):
         _draw_bar(axes, shown, -line, scale)
         for start, size, lease in runs(shown):
-            if size > 0.07 * width:
-                _write(axes, float(scale(start + size / 2)), -line, _name(lease, snapshot), lease)
+            text = _fitting(lease, snapshot, size / width)
+            _write(axes, float(scale(start + size / 2)), -line, text, lease)
             if size > 0.004 * width and start > 0:
                 axes.plot([float(scale(start))] * 2, [-line, -line - _ROW_HEIGHT], color="white", lw=0.8)
     _blank(axes, lines, f"{lines} lines of {format_bytes(width)} each; pale is idle, white marks are edges of leases")
@@ -74,13 +76,16 @@ def runs(shown: list[tuple[int, Part]]) -> list[tuple[int, int, int]]:
     return found
 
 
-def _name(lease: int, snapshot: Snapshot) -> str:
+def _fitting(lease: int, snapshot: Snapshot, share: float) -> str:
+    """The longest of some texts that fits into this share of the line."""
     if lease == NONE:
-        return "idle"
-    row = snapshot.leases[lease]
-    name = snapshot.annotation(int(row["annotation"])).rpartition("/")[2]
-    size = format_bytes(int(row["size"]))
-    return f"{name[:14]} {size}" if name else size
+        texts = ["idle"]
+    else:
+        row = snapshot.leases[lease]
+        name = user_name(snapshot.annotation(int(row["annotation"]))).rpartition("/")[2]
+        size = format_bytes(int(row["size"]))
+        texts = [f"{name} {size}", name, size] if name else [size]
+    return next((text for text in texts if len(text) * _CHARACTER < share), "")
 
 
 def _write(axes: Any, x: float, top: float, text: str, lease: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gmlake_jax.history import Kind, Recording
 from gmlake_jax.history.schema import NONE
-from gmlake_jax.history.series import marks_of, series_of
+from gmlake_jax.history.series import Series, marks_of, series_of
 from gmlake_jax.pictures import colors
 from gmlake_jax.pictures.bands import bands_of, peaks_kept
 from gmlake_jax.pictures.drawing import Clock, Scale, heading, new_figure
@@ -35,7 +35,9 @@ def draw_timeline(axes: Any, recording: Recording, top: float = 0) -> None:
         kept = peaks_kept(series.reserved)
         x, y = clock(series.time_ns[kept]), scale(series.reserved[kept])
         axes.step(x, y, where="post", color=colors.RESERVED, lw=1.4, label="reserved")
-    _draw_limit(axes, series.limit, series.time_ns, highest, scale, clock)
+    if near_limit(series, highest):
+        _draw_limit(axes, series, scale, clock)
+        highest = max(highest, float(np.max(series.limit)))
     _draw_moments(axes, recording, scale, clock)
     axes.set_xlabel(f"time ({clock.unit})")
     axes.set_ylabel(scale.unit)
@@ -58,12 +60,15 @@ def _short(label: str) -> str:
     return label if len(label) <= 32 else f"…{label[-31:]}"
 
 
-def _draw_limit(axes: Any, limit: Any, times: Any, highest: float, scale: Scale, clock: Clock) -> None:
-    """A limit far above everything would press the picture flat, and is left out."""
-    if (limit == NONE).any() or limit.min() > 1.5 * highest:
-        return
+def near_limit(series: Series, highest: float) -> bool:
+    """Whether the limit is known and can be shown: far above everything it would press the picture flat."""
+    return bool((series.limit != NONE).all()) and float(np.min(series.limit)) < 1.5 * highest
+
+
+def _draw_limit(axes: Any, series: Series, scale: Scale, clock: Clock) -> None:
+    limit = series.limit
     kept = np.unique([0, *np.flatnonzero(np.diff(limit)) + 1, len(limit) - 1])
-    x, y = clock(times[kept]), scale(limit[kept])
+    x, y = clock(series.time_ns[kept]), scale(limit[kept])
     axes.step(x, y, where="post", color=colors.LIMIT, lw=1.2, ls="--", label="limit")
 
 

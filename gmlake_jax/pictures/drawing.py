@@ -48,8 +48,11 @@ def to_bytes(figure: Any, suffix: str) -> bytes:
 
 def heading(about: About, what: str) -> str:
     """What is shown, of whom."""
-    parts = [what, about.program, f"{about.device_name or 'device'} {about.device}" if about.device_name else ""]
-    return "  ·  ".join(part for part in parts if part)
+    return "  ·  ".join(part for part in (what, about.program, device_text(about)) if part)
+
+
+def device_text(about: About) -> str:
+    return f"{about.device_name}, device {about.device}" if about.device_name else ""
 
 
 class Scale:

@@ -18,7 +18,8 @@ from gmlake_jax.history.schema import NONE
 from gmlake_jax.history.series import series_of
 from gmlake_jax.history.state import last_snapshot, peak_snapshot
 from gmlake_jax.pictures import page_figures
-from gmlake_jax.pictures.drawing import Clock
+from gmlake_jax.pictures.bands import user_name
+from gmlake_jax.pictures.drawing import Clock, device_text
 from gmlake_jax.sizes import format_bytes
 
 _MOST_LINES = 15
@@ -61,9 +62,8 @@ class _Section:
 
 def _subtitle(recording: Recording) -> str:
     about = recording.about
-    device = f"{about.device_name} {about.device}".strip() if about.device_name else ""
     versions = ", ".join(f"{name} {version}" for name, version in about.versions.items())
-    parts = [about.allocator, device, versions, f"report by gmlake_jax {__version__}"]
+    parts = [about.allocator, device_text(about), versions, f"report by gmlake_jax {__version__}"]
     return "  ·  ".join(part for part in parts if part)
 
 
@@ -151,7 +151,7 @@ def _holders(snapshot: Snapshot) -> str:
     """Who holds most at the peak; unnamed leases are put together by size."""
     held: dict[str, tuple[int, int]] = {}
     for size, annotation in snapshot.leases[["size", "annotation"]].tolist():
-        name = snapshot.annotation(annotation) or f"buffers of {format_bytes(size)}"
+        name = user_name(snapshot.annotation(annotation)) or f"buffers of {format_bytes(size)}"
         count, total = held.get(name, (0, 0))
         held[name] = (count + 1, total + size)
     ranked = sorted(held.items(), key=lambda item: (-item[1][1], item[0]))

@@ -15,6 +15,7 @@ from gmlake_jax.pictures import colors
 from gmlake_jax.pictures.bands import Bands, bands_of, name_of_band, peaks_kept
 from gmlake_jax.pictures.draw_compare import peaks, telling_moment, verdict
 from gmlake_jax.pictures.draw_layout import color_of
+from gmlake_jax.pictures.draw_timeline import near_limit
 from gmlake_jax.pictures.drawing import Clock, Scale
 from gmlake_jax.pictures.extent import Extent, Extents, extents_of
 from gmlake_jax.pictures.tape import Part, Tape, tape_of, wrapped
@@ -30,9 +31,7 @@ _FONT = {"family": "system-ui, DejaVu Sans, sans-serif", "size": 12}
 
 def _layout(height: int, **rest: Any) -> Figure:
     base = {"height": height, "margin": {"l": 70, "r": 20, "t": 30, "b": 44}, "font": _FONT, "plot_bgcolor": "white"}
-    return (
-        base | {"hoverlabel": {"align": "left"}, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"}} | rest
-    )
+    return base | {"hoverlabel": {"align": "left"}, "legend": {"orientation": "h", "y": -0.13, "yanchor": "top"}} | rest
 
 
 def _axis(title: str, **rest: Any) -> Figure:
@@ -88,7 +87,7 @@ def _line_traces(recording: Recording, scale: Scale, clock: Clock, axis: str = "
     lines = []
     if series.knows_blocks:
         lines.append(("reserved", series.reserved, {"color": colors.RESERVED, "width": 2}))
-    if (series.limit != NONE).all() and int(np.min(series.limit)) < 1.5 * max(peaks(recording)):
+    if near_limit(series, max(peaks(recording))):
         lines.append(("limit", series.limit, {"color": colors.LIMIT, "width": 1.5, "dash": "dash"}))
     traces = [_line(name, values, line, series.time_ns, scale, clock) for name, values, line in lines]
     return [trace | {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "showlegend": not axis} for trace in traces] + [
@@ -136,12 +135,16 @@ def buffer_map(recording: Recording) -> Figure:
     scale, clock = Scale(extents.size), Clock(recording.duration_ns)
     names = name_of_band(recording, extents.buffers)
     shown = colors.group_colors(bands_of(recording).labels)
-    labels = list(dict.fromkeys(names[extent.buffer] for extent in extents.shown))
+    names = [name if name in shown else "others" for name in names]
     traces = []
-    for label in labels:
+    for label, color in shown.items():
         members = [extent for extent in extents.shown if names[extent.buffer] == label]
-        traces.append(_boxes(label, members, recording, extents, scale, clock, shown.get(label, colors.OTHERS)))
-    axes = {"xaxis": _axis(f"time ({clock.unit})"), "yaxis": _axis(f"place in memory ({scale.unit})")}
+        if members:
+            traces.append(_boxes(label, members, recording, extents, scale, clock, color))
+    axes = {
+        "xaxis": _axis(f"time ({clock.unit})", range=[0, float(clock(recording.duration_ns))]),
+        "yaxis": _axis(f"place in memory ({scale.unit})", range=[0, float(scale(extents.size))]),
+    }
     return {"data": traces, "layout": _layout(520, hovermode="closest", barmode="overlay", **axes)}
 
 

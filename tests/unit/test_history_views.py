@@ -101,6 +101,14 @@ def test_the_curves():
     assert series.knows_blocks
 
 
+def test_a_limit_that_is_that_of_the_end_was_not_that_of_the_beginning():
+    whole = life()
+    about = replace(whole.about, limit_bytes=6 * MIB)
+    limits = series_of(life(about=about)).limit
+    assert (limits[0], limits[-1]) == (NONE, 6 * MIB)
+    assert series_of(life(about=about, events=whole.events[:15])).limit[0] == 6 * MIB
+
+
 def test_the_curves_of_a_late_recording_start_where_it_started():
     whole = life()
     late = life(events=whole.events[10:], end=last_snapshot(whole))

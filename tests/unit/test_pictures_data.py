@@ -11,7 +11,7 @@ from gmlake_jax.formats.leases import recording_of
 from gmlake_jax.history import Kind, Recording, Snapshot
 from gmlake_jax.history.schema import EVENT, NONE, table
 from gmlake_jax.history.state import last_snapshot, snapshot_at_time
-from gmlake_jax.pictures.bands import bands_of, peaks_kept
+from gmlake_jax.pictures.bands import bands_of, peaks_kept, user_name
 from gmlake_jax.pictures.colors import group_colors, pale, place_color
 from gmlake_jax.pictures.holes import by_size, hole_sizes, holes_of
 from gmlake_jax.pictures.tape import tape_of, wrapped
@@ -54,6 +54,14 @@ def test_no_peak_is_missed_by_drawing_few_points():
 def test_the_points_kept_are_the_first_the_last_and_the_peaks():
     values = np.array([1, 0, 0, 9, 0, 0, 0, 0, 5, 0, 0, 2])
     assert peaks_kept(values, 3).tolist() == [0, 3, 4, 8, 11]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "name"),
+    [("a/b/jit_f", "a/b"), ("a/jit_f/pjit_g", "a"), ("jit_f", "jit_f"), ("jit_f/jit_g", "jit_f"), ("a", "a"), ("", "")],
+)
+def test_executables_at_the_end_of_an_annotation_are_left_out(annotation, name):
+    assert user_name(annotation) == name
 
 
 def test_bands_of_nothing():
