@@ -15,6 +15,7 @@ from gmlake_jax.history.series import Integers, buffers_of
 
 MOST_POINTS = 1200
 _MOST_BANDS = 8
+_THINNEST = 0.002  # of the highest total
 _EXECUTABLES = ("jit_", "pjit_", "pmap_")
 _SIZE_BANDS = (
     ("1 GiB and more", 1 << 30),
@@ -83,9 +84,11 @@ def _curves(buffers: Table, members: NDArray[Any], end_ns: int) -> tuple[Integer
 
 
 def _merged(labels: list[str], rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """The highest bands, highest first; what is left over is one band, "others"."""
-    order = np.argsort(-rows.max(axis=1, initial=0), kind="stable")
-    shown, left = order[:_MOST_BANDS], order[_MOST_BANDS:]
+    """The highest bands, highest first; what is left over, or too thin to be seen, is one band, "others"."""
+    peaks = rows.max(axis=1, initial=0)
+    order = np.argsort(-peaks, kind="stable")
+    seen = int(min((peaks >= _THINNEST * max(rows.sum(axis=0).tolist(), default=0)).sum(), _MOST_BANDS))
+    shown, left = order[:seen], order[seen:]
     names = [labels[index] for index in shown]
     if not len(left):
         return names, rows[shown]

@@ -28,7 +28,7 @@ def compare_figure(recordings: Sequence[Recording]) -> Any:
         above[column].set_title(verdict(recording))
         above[column].axvline(float(clock(moment_ns)), color="#000000", lw=0.8, ls=":")
         snapshot = snapshot_at_time(recording, moment_ns)
-        draw_tape(below[column], tape_of(snapshot), snapshot, lines=5)
+        draw_tape(below[column], tape_of(snapshot), snapshot, lines=5, narrow=1.8)
         below[column].set_title(f"physical memory at {float(clock(moment_ns)):.4g} {clock.unit}; pale is idle")
     above[0].legend(loc="upper left", fontsize=7, frameon=True, framealpha=0.85, edgecolor="none")
     figure.suptitle(

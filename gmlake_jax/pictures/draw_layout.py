@@ -44,7 +44,8 @@ def color_of(part: Part) -> str:
     return full if part.lease != NONE else colors.pale(full)
 
 
-def draw_tape(axes: Any, tape: Tape, snapshot: Snapshot, lines: int = _LINES) -> None:
+def draw_tape(axes: Any, tape: Tape, snapshot: Snapshot, lines: int = _LINES, narrow: float = 1) -> None:
+    """`narrow`: how many times narrower than usual the panel is, for the labels."""
     width = max(-(-tape.size // lines), 1)
     scale = Scale(width)
     pieces: list[list[tuple[int, Part]]] = [[] for _ in range(lines)]
@@ -53,7 +54,7 @@ def draw_tape(axes: Any, tape: Tape, snapshot: Snapshot, lines: int = _LINES) ->
     for line, shown in enumerate(pieces):
         _draw_bar(axes, shown, -line, scale)
         for start, size, lease in runs(shown):
-            text = _fitting(lease, snapshot, size / width)
+            text = _fitting(lease, snapshot, size / width / narrow)
             _write(axes, float(scale(start + size / 2)), -line, text, lease)
             if size > 0.004 * width and start > 0:
                 axes.plot([float(scale(start))] * 2, [-line, -line - _ROW_HEIGHT], color="white", lw=0.8)

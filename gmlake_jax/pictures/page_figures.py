@@ -30,8 +30,8 @@ _FONT = {"family": "system-ui, DejaVu Sans, sans-serif", "size": 12}
 
 
 def _layout(height: int, **rest: Any) -> Figure:
-    base = {"height": height, "margin": {"l": 70, "r": 20, "t": 30, "b": 44}, "font": _FONT, "plot_bgcolor": "white"}
-    return base | {"hoverlabel": {"align": "left"}, "legend": {"orientation": "h", "y": -0.13, "yanchor": "top"}} | rest
+    base = {"height": height, "margin": {"l": 70, "r": 20, "t": 30, "b": 50}, "font": _FONT, "plot_bgcolor": "white"}
+    return base | {"hoverlabel": {"align": "left"}, "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"}} | rest
 
 
 def _axis(title: str, **rest: Any) -> Figure:
@@ -50,7 +50,8 @@ def timeline(recording: Recording) -> Figure:
     scale, clock = Scale(max(live, reserved)), Clock(recording.duration_ns)
     traces = [*_band_traces(bands_of(recording), recording, scale, clock), *_line_traces(recording, scale, clock)]
     shapes = [_mark(float(clock(time_ns)), name) for time_ns, name in marks_of(recording)[:100]]
-    axes = {"xaxis": _axis(f"time ({clock.unit})"), "yaxis": _axis(scale.unit, rangemode="tozero")}
+    whole = [0, float(clock(recording.duration_ns))]
+    axes = {"xaxis": _axis(f"time ({clock.unit})", range=whole), "yaxis": _axis(scale.unit, rangemode="tozero")}
     return {"data": traces, "layout": _layout(430, hovermode="x unified", shapes=shapes, **axes)}
 
 
@@ -272,7 +273,7 @@ def side_by_side(recordings: Sequence[Recording]) -> Figure:
         limits = {"range": [0, float(scale(top)) * 1.08], "anchor": f"x{axis}"}
         axes[f"yaxis{axis}"] = _axis("" if index else scale.unit, **limits)
         notes.append(_note(verdict(recording), domain[0]))
-    rest = {"legend": {"orientation": "h", "y": -0.16, "yanchor": "top"}, "annotations": notes}
+    rest = {"annotations": notes}
     return {"data": traces, "layout": _layout(430, hovermode="x", **axes, **rest)}
 
 

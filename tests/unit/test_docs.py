@@ -59,7 +59,10 @@ def test_nothing_is_defined_that_nobody_counts():
     assert documented() <= fields_of_the_header() | set(derived) | set(derived["ways"])
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/options.md", "docs/stats.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "CONTRIBUTING.md", "docs/options.md", "docs/stats.md", "docs/recording.md", "docs/pictures.md"],
+)
 def test_links_lead_somewhere(document):
     text = (ROOT / document).read_text()
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
