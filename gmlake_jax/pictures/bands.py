@@ -87,7 +87,7 @@ def _merged(labels: list[str], rows: NDArray[np.int64]) -> tuple[list[str], NDAr
     """The highest bands, highest first; what is left over, or too thin to be seen, is one band, "others"."""
     peaks = rows.max(axis=1, initial=0)
     order = np.argsort(-peaks, kind="stable")
-    seen = int(min((peaks >= _THINNEST * max(rows.sum(axis=0).tolist(), default=0)).sum(), _MOST_BANDS))
+    seen = min(np.count_nonzero(peaks >= _THINNEST * np.max(rows.sum(axis=0))), _MOST_BANDS)
     shown, left = order[:seen], order[seen:]
     names = [labels[index] for index in shown]
     if not len(left):
