@@ -8,6 +8,12 @@ namespace {
 // Whole granules, though the limit need not be one of them.
 Bytes Headroom(const GrowthInput& input) { return AlignDown(input.limit, input.granularity) - input.reserved; }
 
+bool Shares(const GrowthInput& input) {
+  const Thresholds& t = input.thresholds;
+  const bool plenty = input.reserved < input.limit / t.limit_per_plenty;
+  return input.request < (plenty ? t.least_own_in_plenty : t.least_own);
+}
+
 }  // namespace
 
 Bytes GrowthAllowance(const GrowthInput& input) {
@@ -27,7 +33,8 @@ Bytes LargestBlock(const GrowthInput& input) {
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit) {
   const Bytes block = LargestBlock(input);
   const Bytes generous = AlignUp(deficit, block);
-  return input.request < std::min(block, input.thresholds.least_own) && generous <= GrowthAllowance(input) ? generous : deficit;
+  const bool shares = Shares(input) && input.request < block;
+  return shares && generous <= GrowthAllowance(input) ? generous : deficit;
 }
 
 std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity) {

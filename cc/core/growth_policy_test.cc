@@ -37,6 +37,13 @@ TEST(GrowthPolicy, GrowsExactlyForARequestThatNeedNotShare) {
   EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(9)}, MiB(9)), MiB(9));
 }
 
+TEST(GrowthPolicy, MoreRequestsShareWhileThereIsPlenty) {
+  GrowthInput input{MiB(2), GiB(9), GiB(80), GiB(9), MiB(9)};
+  EXPECT_EQ(GrowthAmount(input, MiB(9)), MiB(64));
+  input.reserved = input.peak = GiB(10);
+  EXPECT_EQ(GrowthAmount(input, MiB(9)), MiB(9));
+}
+
 TEST(GrowthPolicy, BlockSizesAddUp) {
   for (int64_t granules : {1, 2, 3, 31, 32, 33, 100, 1023}) {
     const std::vector<Bytes> sizes = BlockSizes(granules * MiB(2), MiB(64), MiB(2));

@@ -20,8 +20,11 @@ struct Thresholds {
   int64_t peak_per_shared = 128;
   int64_t headroom_per_shared = 32;
 
-  // Requests from this size on get blocks of their own; smaller ones share.
+  // Requests from this size on get blocks of their own; smaller ones share. The first while less than this fraction of
+  // the limit is held, the second from then on.
+  Bytes least_own_in_plenty = MiB(32);
   Bytes least_own = MiB(8);
+  int64_t limit_per_plenty = 8;
   // A block of a large request is at most this much, this fraction of the request, and of what the limit still allows.
   Bytes largest_own = MiB(256);
   int64_t request_per_own = 8;
