@@ -44,11 +44,20 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
   if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
+  const Placement usual = PlaceUsual(placed, stream);
+  if (usual.chunk != kNone) return Admit(usual, size, stream);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok()) placement = PlaceWithPatience(placed, stream, placement, &lock);
   if (!placement.ok()) return Refuse(size, stream, placement.status());
-  Admit(*placement, size, stream);
-  return placement->address;
+  return Admit(*placement, size, stream);
+}
+
+// What nearly every request comes to: room in a slab, or the best fit among the free chunks. No chunk: it is not usual.
+inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
+  if (!order_.IsInOrder(stream)) return Placement();
+  if (size >= SmallPool::kThreshold) return placer_.PlaceUsual(size, books_.bytes_limit);
+  const ChunkId chunk = small_.Take(size);
+  return chunk == kNone ? Placement() : SmallPlacement(chunk);
 }
 
 // After what could not be freed before, and after the device, which lets go of the lock. `refused`: without any of that.
@@ -197,7 +206,7 @@ StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool 
   return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch, may_wait_});
 }
 
-void Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
+Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
   memory_.chunks[placement.chunk].requested = requested;
   leases_.Insert(placement.address, placement.chunk);
   const Bytes size = PlacedSize(placement.chunk);
@@ -213,6 +222,7 @@ void Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle 
   WayStats& way = books_.by_way[static_cast<int>(placement.way)];
   ++way.count;
   way.bytes += requested;
+  return placement.address;
 }
 
 void Allocator::Return(ChunkId chunk) {

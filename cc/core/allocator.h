@@ -114,7 +114,8 @@ class Allocator {
   Placement SmallPlacement(ChunkId chunk) const;
   StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
   StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch);
-  void Admit(const Placement& placement, Bytes requested, StreamHandle stream);
+  Placement PlaceUsual(Bytes size, StreamHandle stream);
+  Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
   void RetryPending();
   void AbandonPending(StreamHandle stream);

@@ -27,32 +27,15 @@ void BlockTable::Remove(BlockId id) {
   unused_.push_back(id);
 }
 
-void BlockTable::RepointBlocks(Address from, Address to, ChunkId chunk) {
-  const PrimitiveRange* range = RangeOf(from);
-  if (range == nullptr) return;
-  size_t granule = GranuleOf(*range, from - Bytes(1) + granularity_);
-  const size_t end = std::min(range->granules.size(), GranuleOf(*range, to - Bytes(1)) + 1);
-  while (granule < end && range->granules[granule] != kNone) {
-    Block& block = blocks_[range->granules[granule]];
+void BlockTable::Repoint(Address from, Address to, ChunkId chunk) {
+  const PrimitiveRange& range = *RangeOf(from);
+  size_t granule = GranuleOf(range, from - Bytes(1) + granularity_);
+  const size_t end = std::min(range.granules.size(), GranuleOf(range, to - Bytes(1)) + 1);
+  while (granule < end && range.granules[granule] != kNone) {
+    Block& block = blocks_[range.granules[granule]];
     if (block.home >= from) block.first_chunk = chunk;
-    granule = GranuleOf(*range, block.end());
+    granule = GranuleOf(range, block.end());
   }
-}
-
-void BlockTable::AddSeam(Address address) {
-  Block* block = SeamedBy(address);
-  if (block != nullptr && block->seams++ == 0) seamed_bytes_ += block->size;
-}
-
-void BlockTable::RemoveSeam(Address address) {
-  Block* block = SeamedBy(address);
-  if (block != nullptr && --block->seams == 0) seamed_bytes_ -= block->size;
-}
-
-Block* BlockTable::SeamedBy(Address address) {
-  const BlockId id = At(address);
-  if (id == kNone || blocks_[id].home == address || blocks_[id].size == granularity_) return nullptr;
-  return &blocks_[id];
 }
 
 void BlockTable::Mark(const Block& block, BlockId id) {

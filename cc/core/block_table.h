@@ -33,9 +33,9 @@ struct PrimitiveRange {
   std::vector<BlockId> granules;  // which block; grows with use
 };
 
-// Invariant: blocks do not overlap, and first_chunk follows every split and merge (Repoint). The granularity is a power
+// Invariant: blocks do not overlap, and first_chunk and seams follow every split and merge. The granularity is a power
 // of two.
-// Thread rule: the allocator's lock. Cost: constant per look-up, one step per block for Repoint.
+// Thread rule: the allocator's lock. Cost: constant per look-up, one step per block that begins in what is cut or merged.
 class BlockTable {
  public:
   explicit BlockTable(Bytes granularity)
@@ -58,17 +58,10 @@ class BlockTable {
     return granule < range->granules.size() ? range->granules[granule] : kNone;
   }
 
-  // Blocks whose first byte lies in [from, to) are now covered by `chunk`. Most chunks are smaller than a granule or
-  // lie inside one block, and then there is nothing to do.
-  void Repoint(Address from, Address to, ChunkId chunk) {
-    const uint64_t granule_before = (from.value() - 1) >> shift_;
-    const uint64_t last_granule = (to.value() - 1) >> shift_;
-    if (granule_before != last_granule) RepointBlocks(from, to, chunk);
-  }
-
-  // A boundary between two chunks came up, or went away, at `address`.
-  void AddSeam(Address address);
-  void RemoveSeam(Address address);
+  // A boundary between two chunks came up, or went away, at `at`; the bytes [from, to) on one side of it are now covered
+  // by `chunk`.
+  void OnCut(Address at, Address from, Address to, ChunkId chunk) { Move(at, from, to, chunk, /*seams=*/1); }
+  void OnMerge(Address at, Address from, Address to, ChunkId chunk) { Move(at, from, to, chunk, /*seams=*/-1); }
   // Total of the blocks larger than a granule with a seam in them: the most that could ever be free but of no use.
   Bytes seamed_bytes() const { return seamed_bytes_; }
 
@@ -98,10 +91,29 @@ class BlockTable {
   size_t GranuleOf(const PrimitiveRange& range, Address address) const {
     return static_cast<size_t>((address - range.base).count() >> shift_);
   }
-  void RepointBlocks(Address from, Address to, ChunkId chunk);
+
+  // Most chunks lie inside one block, and then that block is all there is to look at.
+  void Move(Address at, Address from, Address to, ChunkId chunk, int32_t seams) {
+    const BlockId id = At(at);
+    if (id == kNone) return;
+    Block& block = blocks_[id];
+    if (block.home != at) {
+      CountSeams(&block, seams);
+    } else if (from == at) {
+      block.first_chunk = chunk;
+    }
+    if (from == at && block.end() < to) Repoint(block.end(), to, chunk);
+    if (from < at && from <= block.home) Repoint(from, at, chunk);
+  }
+  void CountSeams(Block* block, int32_t seams) {
+    const bool was_seamed = block->seams > 0;
+    block->seams += seams;
+    if (was_seamed == (block->seams > 0) || block->size == granularity_) return;
+    seamed_bytes_ += was_seamed ? Bytes(0) - block->size : block->size;
+  }
+  // Blocks whose first byte lies in [from, to) are now covered by `chunk`.
+  void Repoint(Address from, Address to, ChunkId chunk);
   void Mark(const Block& block, BlockId id);
-  // The block that `address` is inside of, or null where it is between blocks or inside one of a single granule.
-  Block* SeamedBy(Address address);
 
   Bytes granularity_;
   int shift_;  // the granularity's logarithm

@@ -25,10 +25,25 @@ bool ChunkList::IsWholeRegion(ChunkId id) const {
 }
 
 ChunkId ChunkList::Take(ChunkId free, Bytes offset, Bytes size) {
+  if (offset == Bytes(0) && size < at(free).size) return TakeFront(free, size);
   UnbinFree(free);
   const ChunkId id = Isolate(free, offset, size);
   at(id).state = ChunkState::kUsed;
   return id;
+}
+
+// The usual case. What is left keeps its number, so it is still a tail if it was one, and mostly stays in its bin.
+ChunkId ChunkList::TakeFront(ChunkId free, Bytes size) {
+  const Bytes size_before = at(free).size;
+  const Address address = at(free).address;
+  CutFront(free, size);
+  const Chunk& rest = at(free);
+  free_bytes_ -= size;
+  if (!rest.tail) bins_.Replace(size_before, address, {rest.size, rest.address, free});
+  Chunk& front = at(rest.previous);
+  front.state = ChunkState::kUsed;
+  front.tail = false;
+  return rest.previous;
 }
 
 ChunkId ChunkList::Give(ChunkId used) {
@@ -92,8 +107,7 @@ ChunkId ChunkList::CutFront(ChunkId id, Bytes offset) {
   rest.previous = front_id;
   rest.address = front.end();
   rest.size -= offset;
-  Repoint(front_id, front.address, rest.address);
-  if (CountsSeams(id)) blocks_->AddSeam(rest.address);
+  if (IsOfBlocks(rest)) blocks_->OnCut(rest.address, front.address, rest.address, front_id);
   return id;
 }
 
@@ -107,8 +121,7 @@ ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
   back.size -= offset;
   back.previous = id;
   if (back.next != kNone) at(back.next).previous = back_id;
-  Repoint(back_id, back.address, back.end());
-  if (CountsSeams(id)) blocks_->AddSeam(back.address);
+  if (IsOfBlocks(back)) blocks_->OnCut(back.address, back.address, back.end(), back_id);
   return back_id;
 }
 
@@ -134,8 +147,7 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   const bool keep_left = first.size >= second.size;
   const ChunkId kept = keep_left ? left : right;
   const ChunkId gone = keep_left ? right : left;
-  Repoint(kept, at(gone).address, at(gone).end());
-  if (CountsSeams(left)) blocks_->RemoveSeam(second.address);
+  if (IsOfBlocks(first)) blocks_->OnMerge(second.address, at(gone).address, at(gone).end(), kept);
   const Address address = first.address;
   const Bytes size = first.size + second.size;
   const int64_t freed = std::max(first.freed, second.freed);
@@ -153,12 +165,8 @@ ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   return kept;
 }
 
-void ChunkList::Repoint(ChunkId id, Address from, Address to) {
-  if (CountsSeams(id)) blocks_->Repoint(from, to, id);
-}
-
-bool ChunkList::CountsSeams(ChunkId id) const {
-  return blocks_ != nullptr && at(id).state != ChunkState::kHole;
+bool ChunkList::IsOfBlocks(const Chunk& chunk) const {
+  return blocks_ != nullptr && chunk.state != ChunkState::kHole;
 }
 
 bool ChunkList::IsTail(const Chunk& chunk) const {

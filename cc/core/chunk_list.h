@@ -74,6 +74,7 @@ class ChunkList {
   Chunk& at(ChunkId id) { return (*chunks_)[id]; }
   const Chunk& at(ChunkId id) const { return (*chunks_)[id]; }
 
+  ChunkId TakeFront(ChunkId free, Bytes size);
   // Cuts a chunk of any state in two; returns the part from `offset` on.
   ChunkId Cut(ChunkId id, Bytes offset);
   ChunkId CutFront(ChunkId id, Bytes offset);
@@ -82,9 +83,8 @@ class ChunkList {
   // Joins two neighbours of equal state; the larger keeps its number.
   ChunkId Merge(ChunkId left, ChunkId right);
   ChunkId Coalesce(ChunkId id);
-  void Repoint(ChunkId id, Address from, Address to);
-  // Is the chunk made of blocks that somebody wants to know about?
-  bool CountsSeams(ChunkId id) const;
+  // Is the chunk made of blocks that want to know of its boundaries?
+  bool IsOfBlocks(const Chunk& chunk) const;
   bool IsTail(const Chunk& chunk) const;
   void BinFree(ChunkId id);
   void UnbinFree(ChunkId id);

@@ -43,6 +43,17 @@ class FreeBins {
     if (words_[bin / 64] == 0) summary_ &= ~(uint64_t{1} << (bin / 64));
   }
 
+  // The same as to erase and to insert.
+  void Replace(Bytes size, Address address, const Entry& entry) {
+    const int bin = BinOf(size);
+    if (bin == BinOf(entry.size) && more_[bin].empty()) {
+      least_[bin] = entry;
+    } else {
+      Erase(size, address);
+      Insert(entry);
+    }
+  }
+
   // The best fit for `size`, or kNone.
   ChunkId BestFit(Bytes size) const {
     const int bin = BinOf(size);

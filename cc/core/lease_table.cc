@@ -3,7 +3,7 @@
 namespace gmlake {
 
 void LeaseTable::Insert(Address address, ChunkId chunk) {
-  if (2 * (count_ + 1) > static_cast<int64_t>(slots_.size())) Double();
+  if (4 * (count_ + 1) > static_cast<int64_t>(slots_.size())) Double();
   slots_[Locate(address)] = {address, chunk};
   ++count_;
 }

@@ -16,8 +16,6 @@ bool IsOutOfMemory(const StatusOr<Placement>& placement) {
 }  // namespace
 
 StatusOr<Placement> Placer::Place(const Request& request) {
-  const ChunkId usual = memory_->space.BestFit(request.size);
-  if (usual != kNone && !NearLimit(request)) return Split(usual, Bytes(0), request.size, Way::kSplit);
   const Outlook outlook = Look(request);
   StatusOr<Placement> placement = PlaceBy(request, outlook);
   if (!outlook.thrifty || !IsOutOfMemory(placement) || ShouldWait(request)) return placement;
@@ -64,7 +62,7 @@ Placer::Outlook Placer::LookAway(const Request& request) const {
 
 Placer::Outlook Placer::Look(const Request& request) const {
   Outlook outlook = LookAway(request);
-  if (!NearLimit(request)) return outlook;
+  if (!IsNear(request.limit)) return outlook;
   if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
   if (outlook.free != kNone && outlook.fit.seam == Bytes(0)) return outlook;
   if (memory_->blocks.seamed_bytes() <= SeamBudget(request)) return outlook;
@@ -95,17 +93,8 @@ Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
   return {Bytes(0), chunk.size == size ? Bytes(0) : SeamAt(memory_->blocks, chunk.address + size)};
 }
 
-bool Placer::NearLimit(const Request& request) const {
-  return memory_->reserved() > request.limit - request.limit / memory_->thresholds.limit_per_near;
-}
-
 Bytes Placer::SeamBudget(const Request& request) const {
   return (request.limit - std::min(request.limit, request.peak)) / memory_->thresholds.spare_per_seams;
-}
-
-Placement Placer::Split(ChunkId free, Bytes offset, Bytes size, Way way) {
-  const ChunkId chunk = memory_->space.Take(free, offset, size);
-  return {chunk, memory_->chunks[chunk].address, way};
 }
 
 bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* placement) {

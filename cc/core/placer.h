@@ -60,6 +60,11 @@ class Placer {
     bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
+  // The first of these ways, far from the limit; else a placement without a chunk.
+  Placement PlaceUsual(Bytes size, Bytes limit) {
+    const ChunkId free = IsNear(limit) ? kNone : memory_->space.BestFit(size);
+    return free == kNone ? Placement() : Split(free, Bytes(0), size, Way::kSplit);
+  }
 
   // Splits only: room for a slab where there is some already.
   ChunkId TakeContiguous(Bytes size);
@@ -88,10 +93,15 @@ class Placer {
   StatusOr<Placement> PlaceBy(const Request& request, const Outlook& outlook);
   Outlook Look(const Request& request) const;
   Outlook LookAway(const Request& request) const;
-  bool NearLimit(const Request& request) const;
+  bool IsNear(Bytes limit) const {
+    return memory_->reserved() > limit - limit / memory_->thresholds.limit_per_near;
+  }
   bool ShouldWait(const Request& request) const;
   Bytes SeamBudget(const Request& request) const;
-  Placement Split(ChunkId free, Bytes offset, Bytes size, Way way);
+  Placement Split(ChunkId free, Bytes offset, Bytes size, Way way) {
+    const ChunkId chunk = memory_->space.Take(free, offset, size);
+    return {chunk, memory_->chunks[chunk].address, way};
+  }
   bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.

@@ -30,6 +30,8 @@ class StreamOrder {
  public:
   explicit StreamOrder(Driver* driver) : driver_(driver) {}
 
+  // Nothing has to be done for the stream: the case of nearly every request and free.
+  bool IsInOrder(StreamHandle stream) const { return IsHomeNow(stream) && !orphaned_; }
   // `stream` is about to use free memory.
   Status Acquire(StreamHandle stream) { return IsInOrder(stream) ? OkStatus() : AcquireElsewhere(stream); }
   // Work queued on `stream` may still use memory that is to be free after this. Fails during capture.
@@ -57,8 +59,6 @@ class StreamOrder {
   int64_t waits() const { return waits_; }
 
  private:
-  // Nothing to be done: the case of nearly every request and free.
-  bool IsInOrder(StreamHandle stream) const { return IsHomeNow(stream) && !orphaned_; }
   Status AcquireElsewhere(StreamHandle stream);
   Status ReleaseElsewhere(StreamHandle stream);
   bool IsHome(StreamHandle stream);
