@@ -40,7 +40,9 @@ def test_pending_leases_do_not_count():
     snapshot = stitched_snapshot()
     leases = snapshot.leases.copy()
     leases["state"] = 1
-    assert totals(stitched_snapshot(leases=leases))["num_live"] == 0
+    pending = stitched_snapshot(leases=leases)
+    assert totals(pending)["num_live"] == 0
+    assert [one.growth for one in changes_between(snapshot, pending, by_size=False)] == [-4 * MIB]
     assert totals(snapshot)["bytes_in_use"] == 4 * MIB
 
 

@@ -354,6 +354,11 @@ def test_a_trace_has_the_allocations_and_frees(tmp_path):
     assert np.load(path)["op"].dtype == np.int8
 
 
+def test_a_second_free_is_left_out_of_a_trace():
+    events = table(EVENT, [LIFE[7], LIFE[10], LIFE[10]])
+    assert leases.columns_of(life(events=events, end=Snapshot())).op.tolist() == [0, 1]
+
+
 def test_a_trace_of_a_late_recording_begins_with_what_was_alive():
     columns = leases.columns_of(late())
     assert columns.op.tolist() == [0, 0, 0, 1, 1, 0, 2]

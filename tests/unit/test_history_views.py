@@ -205,6 +205,12 @@ def test_idle_memory_is_what_no_lease_uses(time_ns, idle):
     assert spans(idle_spans(snapshot_at_time(life(), time_ns))) == idle
 
 
+def test_a_lease_of_unknown_memory_changes_nothing_about_idle_memory():
+    snapshot = snapshot_at_time(life(), 250)
+    rows = [{"address": HOME + 5 * MIB, "size": 2 * MIB}]  # half of it is mapped nowhere
+    assert spans(idle_spans(replace(snapshot, leases=table(LEASE, rows)))) == [(0, 6)]
+
+
 def test_memory_in_doubt_is_not_idle():
     snapshot = snapshot_at_time(life(), 250)
     blocks = snapshot.blocks.copy()
