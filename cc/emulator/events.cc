@@ -65,6 +65,7 @@ CUresult RecordEvent(CUevent event, CUstream stream) {
   }
   if (const CUresult alive = CheckStream(stream, "event record"); alive != CUDA_SUCCESS) return alive;
   auto recording = std::make_shared<Recording>();
+  if (!IsDefaultStream(stream)) recording->clock = stream->queue->Now();
   Remember(event, recording, nullptr);
   return Submit(stream, EventOperation("event record", CU_GRAPH_NODE_TYPE_EVENT_RECORD,
                                        [recording] { recording->Complete(); }));
@@ -75,6 +76,7 @@ CUresult WaitForEvent(CUstream stream, CUevent event) {
   if (!IsDefaultStream(stream) && stream->capture != nullptr) return RefuseToLeaveCapture(stream);
   const auto recording = event->Last();
   if (recording == nullptr) return CheckStream(stream, "event wait");
+  if (!IsDefaultStream(stream)) stream->queue->Follow(recording->clock);
   return Submit(stream, EventOperation("event wait", CU_GRAPH_NODE_TYPE_WAIT_EVENT, [recording] { recording->Wait(); }));
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cc/emulator/cuda_api.h"
+#include "cc/emulator/order.h"
 
 namespace gmlake::emulator {
 
@@ -19,6 +20,8 @@ class Recording {
   void Complete();
   void Wait();
   bool IsComplete();
+  // What is over once it has completed. Set before it is queued.
+  Clock clock;
   // When it completed; only after Wait.
   std::chrono::steady_clock::time_point time() const { return time_; }
 

@@ -26,9 +26,10 @@ enum class Rule {
   kUseBeforeAlloc,  // work that is not ordered after the allocation it touches
   kOverrun,         // work that touches memory past the end of its allocation
   kHandle,          // a stream that was destroyed
+  kRace,            // copies and fills on different streams that meet in the same bytes with nothing to order them
   kCapture,         // a call that CUDA forbids while a stream is being captured
 };
-inline constexpr int kNumRules = 13;
+inline constexpr int kNumRules = 14;
 
 const char* ToString(Rule rule);
 

@@ -205,6 +205,59 @@ TEST_F(OrderRulesTest, StreamsAreOrderedByEventsOnly) {
   EXPECT_EQ(bytes.back(), 7);
 }
 
+// One for these tests together: nothing takes a pair's memory back, and the device is small.
+const Pair& SharedPair() {
+  static const Pair* const pair = new Pair;
+  return *pair;
+}
+
+TEST_F(OrderRulesTest, CopiesThatMeetBehindAnEventAreInOrder) {
+  const Pair& pair = SharedPair();
+  Gate gate(stream_);
+  FillLater(pair.at, 4096, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(other_, RecordOn(stream_), 0));
+  FillLater(pair.at, 4096, other_);
+  const CUstream third = NewStream();
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(third, RecordOn(other_), 0));  // and so behind the first, too
+  FillLater(pair.at, 4096, third);
+}
+
+TEST_F(OrderRulesTest, CopiesThatMeetWithNothingBetweenThemRace) {
+  const Pair& pair = SharedPair();
+  Gate gate(stream_);
+  const CUevent before = RecordOn(stream_);
+  FillLater(pair.at, 4096, stream_);
+  GMLAKE_MUST(GMLAKE_CALL(cuStreamWaitEvent)(other_, before, 0));  // too early to help
+  FillLater(pair.at + 4095, 10, other_);
+  ExpectBroken("race");
+}
+
+TEST_F(OrderRulesTest, CopiesThatMeetByAnotherAddressRaceToo) {
+  const Pair& pair = SharedPair();
+  const CUdeviceptr alias = MustReserve(kGranule);
+  GMLAKE_MUST(Map(alias, kGranule, pair.second));
+  GMLAKE_MUST(SetAccess(alias, kGranule));
+  Gate gate(stream_);
+  FillLater(pair.at + kGranule - 1, 2, stream_);
+  FillLater(alias, 1, other_);
+  ExpectBroken("race");
+}
+
+TEST_F(OrderRulesTest, CopiesThatDoNotMeetNeedNoOrder) {
+  const Pair& pair = SharedPair();
+  Gate gate(stream_);
+  FillLater(pair.at, 4096, stream_);
+  FillLater(pair.at + 4096, 4096, other_);
+  FillLater(pair.at + kGranule, 4096, other_);
+}
+
+TEST_F(OrderRulesTest, WhatTheHostHasWaitedForIsOver) {
+  const Pair& pair = SharedPair();
+  FillLater(pair.at, 4096, stream_);
+  Synchronize(stream_);
+  FillLater(pair.at, 4096, other_);
+}
+
 TEST_F(OrderRulesTest, PageableMemoryMayBeChangedAfterTheCopyIsQueued) {
   Pair pair;
   std::vector<unsigned char> bytes(4096, 3), back(4096);

@@ -54,6 +54,25 @@ void ForgetIdleOrphans() {
   queues.erase(std::remove_if(queues.begin(), queues.end(), is_done), queues.end());
 }
 
+// Looked for once the work is queued: of two threads that queue at the same time, one sees the other's.
+void CheckOrder(const std::shared_ptr<WorkQueue>& queue, const std::string& what, const std::vector<Place>& places,
+                const Clock& clock) {
+  for (const auto& other : QueuesWhere([&](const QueueEntry& entry) { return entry.queue != queue; })) {
+    const std::string found = other->FindUnordered(places, clock);
+    if (found.empty()) continue;
+    return Violation(Rule::kRace, "%s meets the bytes of a %s on another stream, and nothing orders the two",
+                     what.c_str(), found.c_str());
+  }
+}
+
+void Enqueue(const std::shared_ptr<WorkQueue>& queue, Operation operation) {
+  const std::string what = operation.what;
+  std::vector<Place> places;
+  if (settings().async && settings().checks) places = PlacesOf(operation);
+  const Clock clock = queue->Push(std::move(operation), places);
+  if (!places.empty()) CheckOrder(queue, what, places, clock);
+}
+
 }  // namespace
 
 CUstream CreateStream(int device, unsigned flags, int priority) {
@@ -99,7 +118,7 @@ CUresult Submit(CUstream stream, Operation operation) {
   } else if (stream->capture != nullptr) {
     stream->capture->Record(std::move(operation));
   } else {
-    stream->queue->Push(std::move(operation));
+    Enqueue(stream->queue, std::move(operation));
   }
   return CUDA_SUCCESS;
 }

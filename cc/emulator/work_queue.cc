@@ -2,33 +2,57 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
+#include <utility>
 
 #include "cc/emulator/settings.h"
 
 namespace gmlake::emulator {
+namespace {
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+WorkQueue::WorkQueue() : id_(NextId()) {}
 
 void WorkQueue::Start() {
   if (!settings().async) return;
   std::thread([queue = shared_from_this()] { queue->Run(); }).detach();
 }
 
-void WorkQueue::Push(Operation operation) {
+Clock WorkQueue::Push(Operation operation, std::vector<Place> places) {
   if (!settings().async) {
     if (settings().delay_us > 0) usleep(settings().delay_us);
     Execute(operation);
-    return;
+    return {};
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  work_.push_back(std::make_shared<const Operation>(std::move(operation)));
-  ++pushed_;
+  work_.push_back({std::make_shared<const Operation>(std::move(operation)), std::move(places), ++pushed_});
   changed_.notify_all();
+  return clock_;
+}
+
+Clock WorkQueue::Now() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Clock now = clock_;
+  now.Advance(id_, pushed_);
+  return now;
+}
+
+void WorkQueue::Follow(const Clock& clock) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  clock_.Merge(clock);
 }
 
 std::shared_ptr<const Operation> WorkQueue::WaitForWork() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return is_closed_ || !work_.empty(); });
-  return work_.empty() ? nullptr : work_.front();
+  return work_.empty() ? nullptr : work_.front().operation;
 }
 
 void WorkQueue::Run() {
@@ -61,8 +85,16 @@ void WorkQueue::Close() {
 
 std::string WorkQueue::FindPending(uint64_t begin, size_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& operation : work_) {
-    if (operation->Touches(begin, size)) return operation->what;
+  for (const Work& work : work_) {
+    if (work.operation->Touches(begin, size)) return work.operation->what;
+  }
+  return "";
+}
+
+std::string WorkQueue::FindUnordered(const std::vector<Place>& places, const Clock& clock) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const Work& work : work_) {
+    if (!clock.IsAfter(id_, work.number) && Collide(places, work.places)) return work.operation->what;
   }
   return "";
 }
