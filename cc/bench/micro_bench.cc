@@ -20,6 +20,8 @@ const StreamHandle kStream{reinterpret_cast<void*>(16)};
 
 class Device {
  public:
+  explicit Device(Bytes limit = kDevice) : allocator_(&driver_, AllocatorOptions{limit}) {}
+
   Address Allocate(Bytes size) {
     const auto address = allocator_.Allocate(size, kStream);
     return address.ok() ? *address : Address();
@@ -28,10 +30,11 @@ class Device {
   void AllocateAndFree(Bytes size) { Free(Allocate(size)); }
   Allocator& allocator() { return allocator_; }
   int64_t driver_calls() const { return driver_.calls().memory_calls(); }
+  int64_t reuses() const { return allocator_.Stats().by_way[static_cast<int>(Way::kReuse)].count; }
 
  private:
   ModelDriver driver_{kDevice};
-  Allocator allocator_{&driver_, AllocatorOptions{kDevice}};
+  Allocator allocator_;
 };
 
 // A thousand leases of mixed sizes, so that tables and trees are as large as in a training job.
@@ -79,6 +82,29 @@ void BM_Split(benchmark::State& state) {
   Report(state, device, calls);
 }
 BENCHMARK(BM_Split);
+
+// Room for this many bytes, but none of it contiguous: every second of many pieces is free.
+constexpr Bytes kScattered = MiB(512);
+
+void Scatter(Device* device) {
+  std::vector<Address> leases;
+  for (Bytes made(0); made < 2 * kScattered; made += MiB(32)) leases.push_back(device->Allocate(MiB(32)));
+  for (size_t i = 0; i < leases.size(); i += 2) device->Free(leases[i]);
+}
+
+// A request that only a stitched range can serve: mapped by the first, used again by the others.
+void BM_StitchedReuse(benchmark::State& state) {
+  Device device(2 * kScattered);
+  Scatter(&device);
+  device.AllocateAndFree(kScattered);
+  const int64_t calls = device.driver_calls();
+  const int64_t reuses = device.reuses();
+  for (auto _ : state) device.AllocateAndFree(kScattered);
+  Report(state, device, calls);
+  state.counters["reuses_per_request"] =
+      static_cast<double>(device.reuses() - reuses) / static_cast<double>(state.iterations());
+}
+BENCHMARK(BM_StitchedReuse);
 
 // A step of a job: many leases, freed in the order in which they were made.
 void BM_Step(benchmark::State& state) {

@@ -10,9 +10,9 @@
 
 namespace gmlake {
 
-// Model: a map from addresses to chunks; open addressing, linear probing, at most a quarter full, so that
-// nearly every look-up ends where it begins. Invariant: no tombstones,
-// an erased entry closes its gap. Thread rule: the allocator's lock. Cost: one or two cache lines per operation.
+// Model: a map from addresses to chunks; open addressing, linear probing, at most a quarter full, so that nearly every
+// look-up ends where it begins. Invariant: no tombstones, an erased entry closes its gap.
+// Thread rule: the allocator's lock. Cost: one or two cache lines per operation.
 class LeaseTable {
  public:
   LeaseTable() : slots_(1024) {}
