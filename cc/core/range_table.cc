@@ -42,6 +42,7 @@ void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
     mapped_bytes_ += (*blocks_)[block].size;
   }
   mappings_ += static_cast<int64_t>(more.size());
+  range.watched = kNone;
 }
 
 void RangeTable::Seal(Address address) {
@@ -69,6 +70,7 @@ void RangeTable::Detach(RangeId id, BlockId block) {
   aliases.erase(std::find(aliases.begin(), aliases.end(), id));
   mapped_bytes_ -= (*blocks_)[block].size;
   --mappings_;
+  ranges_[id].watched = kNone;
 }
 
 void RangeTable::CutOut(RangeId id, BlockId block) {
@@ -230,7 +232,7 @@ Extent RangeTable::LastExtent(RangeId id) const {
   return extent;
 }
 
-RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) const {
+RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
   const auto consider = [&](const Extent& extent) {
@@ -243,9 +245,36 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) const {
     }
   };
   ForEach([&](RangeId id) {
-    if (request <= ranges_[id].size) ForEachExtent(id, consider);
+    if (IsTooBusy(id, request)) return;
+    ForEachExtent(id, consider);
+    Watch(id);
   });
   return best;
+}
+
+// A free extent lies before the watched block's end or behind its beginning, as long as that block is not all free.
+bool RangeTable::IsTooBusy(RangeId id, Bytes request) const {
+  const StitchedRange& range = ranges_[id];
+  if (request > range.size) return true;
+  if (range.watched == kNone || request < range.most_beside) return false;
+  const Block& block = (*blocks_)[range.watched];
+  return FreePrefix(block) < block.size;
+}
+
+// Of the blocks that are not all free, the one that divides the range most evenly.
+void RangeTable::Watch(RangeId id) {
+  StitchedRange& range = ranges_[id];
+  range.watched = kNone;
+  range.most_beside = range.size;
+  Bytes start(0);
+  for (BlockId at : range.blocks) {
+    const Block& block = (*blocks_)[at];
+    const Bytes beside = std::max(start + block.size, range.size - start);
+    start += block.size;
+    if (beside >= range.most_beside || FreePrefix(block) == block.size) continue;
+    range.watched = at;
+    range.most_beside = beside;
+  }
 }
 
 bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {

@@ -32,6 +32,8 @@ struct StitchedRange {
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   bool sealed = false;  // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
+  BlockId watched = kNone;      // was not all free when last asked, and is asked first; kNone: nothing is known
+  Bytes most_beside;            // while it is not, no free extent has so many bytes
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
   int64_t freed = 0;            // Memory::ticks() when its last lease ended
@@ -101,7 +103,7 @@ class RangeTable {
     RangeId range = kNone;
     Bytes offset;
   };
-  Spot FindSpot(Bytes request, bool neat) const;
+  Spot FindSpot(Bytes request, bool neat);
 
   // Where in the range the block is mapped.
   Bytes OffsetOf(RangeId id, BlockId block) const;
@@ -134,6 +136,8 @@ class RangeTable {
   // Calls `visit(extent)` for every longest run of free bytes in the range, by address.
   template <typename Visit>
   void ForEachExtent(RangeId id, Visit visit) const;
+  bool IsTooBusy(RangeId id, Bytes request) const;
+  void Watch(RangeId id);
   bool Applies(Recipe& recipe, Bytes request) const;
   bool IsFree(const Piece& piece) const;
   // Free bytes at the block's beginning, and at its end.
