@@ -56,7 +56,8 @@ lint: setup
 # Each in an output folder of its own, so that none undoes another's work; random programs are shorter here.
 SANITIZED := //cc/base/... //cc/core/... //cc/driver/... //cc/emulator/... //cc/pjrt/... //cc/report/... //cc/safety/... \
     //cc/telemetry/... //cc/tsl/... \
-    --test_env=GMLAKE_SAFETY_OPERATIONS=5000 --test_env=GMLAKE_SAFETY_DEPTH=5
+    --test_env=GMLAKE_SAFETY_OPERATIONS=5000 --test_env=GMLAKE_SAFETY_DEPTH=5 \
+    --test_env=GMLAKE_SAFETY_CHURN_OPERATIONS=1200
 sanitize: setup
 	$(BAZEL) test --config=asan $(SANITIZED)
 	$(BAZEL) test --config=ubsan $(SANITIZED)
