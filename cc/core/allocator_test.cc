@@ -267,6 +267,28 @@ TEST_F(AllocatorTest, SurvivesADeviceThatOthersFill) {
   Get(MiB(16));
 }
 
+// No seam may be added to the one that there is, and what could be cut is in use until the device has been waited for.
+TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
+  FakeDriver driver(GiB(4));
+  Thresholds thresholds;
+  thresholds.spare_per_seams = GiB(1).count();
+  thresholds.request_per_own = 1;
+  Allocator allocator(&driver, {MiB(256), {}, thresholds});
+  const Address idle = *allocator.Allocate(MiB(64), kHome);
+  for (Bytes size : {MiB(64), MiB(64), MiB(56)}) ASSERT_TRUE(allocator.Allocate(size, kHome).ok());
+  driver.Launch(kHome, idle, MiB(64));
+  allocator.Free(idle, kHome);
+  int num_waits = 0;
+  driver.OnWait([&] { ++num_waits; });
+  ASSERT_TRUE(allocator.Allocate(MiB(20), kHome).ok());
+  EXPECT_EQ(num_waits, 0);
+  ASSERT_TRUE(allocator.Allocate(MiB(20), kHome).ok());
+  EXPECT_EQ(num_waits, 1);
+  EXPECT_EQ(allocator.Stats().driver_calls.release, 1);
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+  EXPECT_EQ(driver.violations(), std::vector<std::string>());
+}
+
 TEST(AllocatorEnd, LeavesNothingBehind) {
   FakeDriver driver(GiB(4));
   {

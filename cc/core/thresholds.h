@@ -37,7 +37,7 @@ struct Thresholds {
   // From this many times as much on, a request waits for the device before it makes a seam.
   int64_t seams_before_wait = 2;
   // Smaller requests are not worth a mapping to avoid a seam.
-  Bytes least_thrifty = MiB(16);
+  Bytes least_thrifty = MiB(8);
 
   // A free end of a block may finish a stitch if it would leave at most this fraction of itself behind.
   int64_t end_per_leftover = 4;
