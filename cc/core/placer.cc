@@ -64,13 +64,16 @@ Placer::Outlook Placer::Look(const Request& request) const {
   Outlook outlook = LookAway(request);
   if (!IsNear(request.limit)) return outlook;
   if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
-  if (outlook.free != kNone && outlook.fit.seam == Bytes(0)) return outlook;
-  if (memory_->blocks.seamed_bytes() <= SeamBudget(request)) return outlook;
-  if (outlook.free != kNone && FindNeatRoom(request.size, &outlook)) return outlook;
-  if (outlook.free != kNone && request.size < memory_->thresholds.least_thrifty) return outlook;
-  outlook.thrifty = request.may_stitch;
-  outlook.wasteful = outlook.thrifty && outlook.free != kNone;
+  const bool costs = outlook.free == kNone || outlook.fit.seam > Bytes(0);
+  if (costs && memory_->blocks.seamed_bytes() > SeamBudget(request)) BeThrifty(request, &outlook);
   return outlook;
+}
+
+void Placer::BeThrifty(const Request& request, Outlook* outlook) const {
+  const bool has_room = outlook->free != kNone;
+  if (has_room && (FindNeatRoom(request.size, outlook) || request.size < memory_->thresholds.least_thrifty)) return;
+  outlook->thrifty = request.may_stitch;
+  outlook->wasteful = outlook->thrifty && has_room;
 }
 
 // A larger chunk than the best fit, in which no seam is added.
@@ -151,7 +154,10 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
   StitchPlan plan = planner_.Plan(request.size);
   if (outlook.thrifty) plan = Recut(request, plan);
-  if (outlook.thrifty && AddsSeam(plan)) return OutOfMemory(request.size);
+  return outlook.thrifty && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, outlook, plan);
+}
+
+StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook, const StitchPlan& plan) {
   const Bytes missing = AlignUp(plan.more.missing, memory_->blocks.granularity());
   if (!outlook.wasteful) {
     StatusOr<Placement> grown = Grow(request, std::min(missing, Headroom(request)));

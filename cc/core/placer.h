@@ -87,6 +87,7 @@ class Placer {
 
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
+  void BeThrifty(const Request& request, Outlook* outlook) const;
   bool FindNeatRoom(Bytes size, Outlook* outlook) const;
   Fit FitIn(const Chunk& chunk, Bytes size) const;
   Placement Remember(const Request& request, const Placement& placement);
@@ -107,6 +108,7 @@ class Placer {
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);
+  StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook, const StitchPlan& plan);
   Address HomeOf(const StitchPlan& plan, Bytes missing) const;
   Address HomeOf(const Selection& selection) const;
   StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);

@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import threshold_curves
-from svg import Curve, Panel, Sheet
+import threshold_curves  # noqa: E402
+from svg import Curve, Panel, Sheet  # noqa: E402
 
 HEADER = (ROOT / "cc" / "core" / "thresholds.h").read_text()
 DESIGN = (ROOT / "docs" / "design.md").read_text()
