@@ -52,6 +52,8 @@ def _install(options: Options) -> None:
             limit_fraction=limit.fraction,
             preallocate=options.preallocate,
             verbose=options.verbose,
+            idle_trim_s=options.idle_trim,
+            wait_s=options.wait,
         )
     except RuntimeError as error:
         raise PluginError(str(error)) from None

@@ -16,6 +16,7 @@ from typing import Any
 from gmlake_jax.errors import ConfigError
 from gmlake_jax.sizes import format_bytes, parse_bytes
 
+_LONGEST_S = 1_000_000
 _TRUE = ("1", "true", "on", "yes")
 _FALSE = ("0", "false", "off", "no", "")
 
@@ -68,6 +69,13 @@ def parse_limit(value: Any) -> Limit:
     raise ValueError("expected bytes (21474836480), a size (20GiB) or a share of the device (80%)")
 
 
+def _parse_seconds(value: Any) -> float:
+    text = str(value).strip()
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or float(text) > _LONGEST_S:
+        raise ValueError(f"expected seconds, from 0 to {_LONGEST_S:,}")
+    return float(text)
+
+
 def _parse_path(value: Any) -> str:
     path = os.path.expanduser(str(value))
     if not os.path.exists(path):
@@ -86,6 +94,8 @@ class Options:
     enabled: bool = _option(False, _parse_bool, "use the allocator")
     limit: Limit | None = _option(None, parse_limit, "physical memory that each device may hold")
     preallocate: bool = _option(False, _parse_bool, "take all memory up to the limit at the start")
+    idle_trim: float = _option(0.0, _parse_seconds, "seconds without requests after which idle memory is given back")
+    wait: float = _option(0.0, _parse_seconds, "seconds that a request waits for a device which others have filled")
     verbose: bool = _option(False, _parse_bool, "one line on stderr when a device becomes active")
     driver: str | None = _option(None, _parse_path, "libcuda.so.1 to load in place of the system's")
     stock_plugin: str | None = _option(None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one")

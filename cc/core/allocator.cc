@@ -21,6 +21,7 @@ Status Asleep() {
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
       copier_(options.copier),
+      patience_(options.patience),
       driver_(driver, &journal_.inventory()),
       memory_(driver->granularity(), options.thresholds),
       small_(&memory_),
@@ -47,7 +48,7 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   const Placement usual = PlaceUsual(placed, stream);
   if (usual.chunk != kNone) return Admit(usual, size, stream);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
-  if (!placement.ok()) placement = PlaceWithPatience(placed, stream, placement, &lock);
+  if (!placement.ok()) placement = PlaceLater(placed, stream, placement, &lock);
   if (!placement.ok()) return Refuse(size, stream, placement.status());
   return Admit(*placement, size, stream);
 }
@@ -214,6 +215,7 @@ Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHand
   books_.bytes_in_use += size;
   books_.bytes_requested += requested;
   books_.peak_bytes_in_use = std::max(books_.peak_bytes_in_use, books_.bytes_in_use);
+  window_peak_ = std::max(window_peak_, books_.bytes_in_use);
   books_.peak_bytes_requested = std::max(books_.peak_bytes_requested, books_.bytes_requested);
   books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
   books_.largest_alloc_size = std::max(books_.largest_alloc_size, requested);

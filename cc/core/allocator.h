@@ -31,11 +31,24 @@
 
 namespace gmlake {
 
+// How long a request may wait before it is refused.
+struct Patience {
+  std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
+  std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
+};
+
 struct AllocatorOptions {
   Bytes limit;                // physical bytes held never exceed this
   ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
   Thresholds thresholds = {};
   HostCopier* copier = nullptr;  // null: the device cannot sleep
+  Patience patience = {};
+};
+
+struct Demand {
+  int64_t requests;  // allocations and frees so far
+  Bytes peak;        // most bytes in use since the demand was last taken
+  Bytes reserved;    // held now
 };
 
 struct SleepRequest {
@@ -84,6 +97,8 @@ class Allocator {
   Status SetLimit(Bytes limit);
   // To be called before `stream` is destroyed: its handle is never used again. Waits for its work if need be.
   Status RetireStream(StreamHandle stream);
+  // What was asked of this allocator, for those who decide when idle memory goes back.
+  Demand TakeDemand();
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
 
@@ -94,6 +109,8 @@ class Allocator {
   // Everything back where it was. On failure the device sleeps on, and Wake may be tried again. Awake: does nothing.
   StatusOr<SleepReport> Wake();
   bool IsAsleep() const;
+  // Copies what the lease at `address` holds, from the host, while the device sleeps; false if it cannot.
+  bool ReadAsleep(Address address, Bytes size, char* to) const;
   // Gives the host memory of earlier sleeps back.
   void ReleaseHostStore();
   // Marks the lease at `address` for as long as it lives; false if there is none.
@@ -126,6 +143,9 @@ class Allocator {
   Status ProveAll(std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                         std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
+                                 std::unique_lock<std::mutex>* lock);
+  std::chrono::milliseconds PatienceFor(Bytes size) const;
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
@@ -145,6 +165,7 @@ class Allocator {
 
   const ReclaimBudget budget_;
   HostCopier* const copier_;
+  const Patience patience_;
   mutable std::mutex mutex_;
   Journal journal_;
   CountingDriver driver_;
@@ -158,6 +179,7 @@ class Allocator {
   std::vector<PendingFree> pending_;
   bool may_wait_ = true;  // may the placer refuse a request because waiting would help?
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
+  Bytes window_peak_;  // of bytes in use, since TakeDemand
   AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 

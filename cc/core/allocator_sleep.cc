@@ -51,6 +51,14 @@ bool Allocator::IsAsleep() const {
   return !sleeper_.awake();
 }
 
+bool Allocator::ReadAsleep(Address address, Bytes size, char* to) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const ChunkId lease = leases_.Find(address);
+  if (!sleeper_.asleep() || lease == kNone || PlacedSize(lease) < size) return false;
+  sleeper_.Read(lease, size, to);
+  return true;
+}
+
 void Allocator::ReleaseHostStore() {
   std::lock_guard<std::mutex> lock(mutex_);
   sleeper_.ReleaseStore();

@@ -1,6 +1,7 @@
 #include "cc/core/saved_bytes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gmlake {
@@ -92,6 +93,23 @@ Status SavedBytes::Restore() {
   const bool queued = !pieces_.empty() || !zeros_.empty();
   const Status finished = queued ? copier_->Finish() : OkStatus();
   return status.ok() ? finished : status;
+}
+
+// Pieces are few and large, and this is for a reader who is about to wait for a copy anyway.
+void SavedBytes::Read(const Interval& interval, char* to) const {
+  std::memset(to, 0, static_cast<size_t>(interval.size.count()));
+  for (const Piece& piece : pieces_) {
+    const Address from = std::max(interval.from, piece.home.from);
+    const Address end = std::min(interval.end(), piece.home.end());
+    if (end <= from) continue;
+    std::memcpy(to + (from - interval.from).count(), piece.host + (from - piece.home.from).count(),
+                static_cast<size_t>((end - from).count()));
+  }
+  for (const Interval& zero : zeros_) {
+    const Address from = std::max(interval.from, zero.from);
+    const Address end = std::min(interval.end(), zero.end());
+    if (from < end) std::memset(to + (from - interval.from).count(), 0, static_cast<size_t>((end - from).count()));
+  }
 }
 
 void SavedBytes::Forget() {

@@ -33,6 +33,8 @@ class SavedBytes {
   // Copies back and zeroes what is remembered, and waits.
   Status Restore();
   void Forget();
+  // What `interval` held, into `to`: the kept bytes, and zeros for all others.
+  void Read(const Interval& interval, char* to) const;
 
   Bytes bytes() const { return bytes_; }
   HostStore& store() { return store_; }

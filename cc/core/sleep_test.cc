@@ -218,6 +218,27 @@ TEST(SleepTest, ATagEndsWithItsLease) {
   world.ExpectIntact();
 }
 
+TEST(SleepTest, WhatSleepsCanBeReadFromTheHost) {
+  World world;
+  ASSERT_TRUE(world.allocator_.Tag(world.held_[0].address, kDisposable));
+  std::vector<char> bytes(static_cast<size_t>(world.stitched_.size.count()));
+  EXPECT_FALSE(world.allocator_.ReadAsleep(world.stitched_.address, world.stitched_.size, bytes.data()));
+  SleepRequest request;
+  request.dropped_tags = {kDisposable};
+  ASSERT_TRUE(world.allocator_.Sleep(request).ok());
+  EXPECT_FALSE(world.allocator_.ReadAsleep(world.stitched_.address + Bytes(256), MiB(1), bytes.data()));
+  EXPECT_FALSE(world.allocator_.ReadAsleep(world.stitched_.address, world.stitched_.size + MiB(2), bytes.data()));
+  for (const Held& held : world.held_) {
+    ASSERT_TRUE(world.allocator_.ReadAsleep(held.address, held.size, bytes.data()));
+    const bool dropped = held.address == world.held_[0].address;
+    for (Bytes at(0); at < held.size; at += TestingCopier::kPage) {
+      uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + at.count(), sizeof(value));
+      ASSERT_EQ(value, dropped ? 0 : held.value + static_cast<uint64_t>(at.count()));
+    }
+  }
+}
+
 TEST(SleepTest, IsRefusedWhileWorkIsQueued) {
   World world;
   const Held& held = world.held_[0];

@@ -86,6 +86,15 @@ StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* l
   return report;
 }
 
+void Sleeper::Read(ChunkId lease, Bytes size, char* to) const {
+  for (ChunkId id = lease; id != kNone && size > Bytes(0); id = memory_->chunks[id].next_piece) {
+    const Bytes part = std::min(size, memory_->chunks[id].size);
+    saved_.Read({memory_->chunks[id].address, part}, to);
+    to += part.count();
+    size -= part;
+  }
+}
+
 void Sleeper::ReleaseStore() {
   if (awake()) saved_.store().Clear();
 }

@@ -47,6 +47,9 @@ class Sleeper {
   StatusOr<SleepReport> Sleep(const std::unordered_set<ChunkId>& dropped, std::unique_lock<std::mutex>* lock);
   StatusOr<SleepReport> Wake(Bytes limit, std::unique_lock<std::mutex>* lock);
 
+  // The first `size` bytes of a lease of the sleeping device, as they are on the host.
+  void Read(ChunkId lease, Bytes size, char* to) const;
+
   // Of the mappings that the tables know, those that are not there.
   Bytes unmapped() const { return asleep() ? switch_.mapped_bytes() : Bytes(0); }
   Bytes on_host() const { return saved_.store().bytes(); }

@@ -120,16 +120,23 @@ std::vector<ServedDevice*> DeviceRegistry::Devices() const {
 }
 
 void DeviceRegistry::ReleaseIdleMemory() const {
+  for (ServedDevice* device : Devices()) device->core().Trim(Bytes(0));
+}
+
+// Asleep with nothing left to wake for: waking is only to forget it.
+void DeviceRegistry::Retire() const {
   for (ServedDevice* device : Devices()) {
+    device->core().Wake().status().IgnoreError();
     device->core().ReleaseHostStore();
-    device->core().Trim(Bytes(0));
   }
+  ReleaseIdleMemory();
 }
 
 void DeviceRegistry::StartHousekeeping() {
   if (housekeeper_ != nullptr) return;
   const auto maintain = [this] {
-    for (ServedDevice* device : Devices()) device->core().Maintain();
+    const auto now = std::chrono::steady_clock::now();
+    for (ServedDevice* device : Devices()) device->Housekeep(now);
   };
   housekeeper_ = std::make_unique<Housekeeper>(maintain, kHousekeepingPeriod);
 }

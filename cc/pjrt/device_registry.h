@@ -44,8 +44,10 @@ class DeviceRegistry {
 
   std::vector<ServedDevice*> Devices() const;
 
-  // After the last client is gone: gives all idle memory back to the devices.
+  // Gives all idle memory back to the devices.
   void ReleaseIdleMemory() const;
+  // The same and the host's, after the last client is gone.
+  void Retire() const;
   // The process ends: no more work in the background.
   void StopHousekeeping();
 

@@ -9,6 +9,7 @@
 
 #include "cc/driver/cuda_result.h"
 #include "cc/pjrt/fork_guard.h"
+#include "cc/pjrt/pressure_hook.h"
 #include "cc/pjrt/refusals.h"
 #include "cc/report/shortage.h"
 
@@ -52,7 +53,9 @@ CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
 
 CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, void* stream) {
   ServedDevice* device = served.load(std::memory_order_acquire)->ForPool(pool);
-  if (device == nullptr) return driver_allocate.load()(pointer, size, pool, stream);
+  if (device == nullptr) {
+    return WithRelief([&] { return driver_allocate.load()(pointer, size, pool, stream); });
+  }
   if (InForkedChild()) return RefuseInChild();
   const StatusOr<void*> lease =
       device->allocator().AllocateOnStream(TslAllocator::kCoreAlignment, size, StreamHandle{stream});
@@ -101,6 +104,7 @@ void* LookUpOurs(void* library, const std::string& name) {
 // address: dlsym reads from it which library asks, which decides what RTLD_NEXT and RTLD_DEFAULT mean.
 void* LookUp(void* library, const char* name) {
   if (IsOneOfOurs(name)) return LookUpOurs(library, name);
+  if (IsRelieved(name)) return RelievedFunction(name, dlsym(library, name));
   return dlsym(library, name);
 }
 
@@ -118,6 +122,7 @@ StatusOr<HookPoint> FindHookPoint(void* library) {
 
 Status InstallDriverHook(const HookPoint& point, DeviceRegistry* registry) {
   served.store(registry, std::memory_order_release);
+  SetReliever([registry] { registry->ReleaseIdleMemory(); });
   return PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&dlsym),
                        reinterpret_cast<void*>(&LookUp));
 }

@@ -224,6 +224,9 @@ TEST_F(InstallationTest, SaysSoIfXlaTookAnotherAllocator) {
     ASSERT_NE(CreateClient(), nullptr);
     EXPECT_EQ(NumDevices(), 0);
     EXPECT_TRUE(StateHas("xla_gpu_command_buffer_update_mode")) << State();
+    EXPECT_EQ(plugin_->clients, 1);
+    EXPECT_EQ(plugin_->options.count("allocator"), 0u) << "the client is not as its caller wanted it";
+    EXPECT_EQ(plugin_->options.count("preallocate"), 0u);
   });
 }
 

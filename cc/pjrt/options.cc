@@ -77,12 +77,23 @@ Status Validate(const Options& options) {
   return Malformed("limit kind " + std::to_string(options.limit_kind), "default, bytes or fraction");
 }
 
+constexpr double kLongest = 1e6;  // seconds
+
+Status ReadSeconds(const char* name, double* seconds) {
+  const std::string text = Variable(name);
+  if (text.empty()) return OkStatus();
+  char* end = nullptr;
+  *seconds = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && *seconds >= 0 && *seconds <= kLongest) return OkStatus();
+  return Malformed(std::string(name) + "=" + text, "seconds, 0 or more");
+}
+
+}  // namespace
+
 Bytes DefaultReserve(Bytes total) {
   const Bytes wanted = std::max(GiB(1), total / 20, [](Bytes a, Bytes b) { return a < b; });
   return wanted < total / 4 ? wanted : total / 4;
 }
-
-}  // namespace
 
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   if (given == nullptr) return Options();
@@ -97,6 +108,8 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   options.fraction = given->limit_fraction;
   options.preallocate = given->preallocate != 0;
   options.verbose = given->verbose != 0;
+  options.idle_trim_s = given->idle_trim_s;
+  options.wait_s = given->wait_s;
   const Status valid = Validate(options);
   if (!valid.ok()) return valid;
   return options;
@@ -107,7 +120,9 @@ StatusOr<Options> OptionsFromEnvironment() {
   options.driver_path = Variable("GMLAKE_DRIVER");
   for (Status read : {ReadLimit(Variable("GMLAKE_LIMIT"), &options),
                       ReadFlag("GMLAKE_PREALLOCATE", &options.preallocate),
-                      ReadFlag("GMLAKE_VERBOSE", &options.verbose), Validate(options)}) {
+                      ReadFlag("GMLAKE_VERBOSE", &options.verbose),
+                      ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s),
+                      ReadSeconds("GMLAKE_WAIT", &options.wait_s), Validate(options)}) {
     if (!read.ok()) return read;
   }
   return options;

@@ -20,19 +20,24 @@ struct Options {
   double fraction = 0;
   bool preallocate = false;
   bool verbose = false;
+  double idle_trim_s = 0;  // seconds without requests after which idle memory is given back; 0: never
+  double wait_s = 0;       // seconds that a request waits for a device which others have filled
 };
 
 // Null means all defaults. kInvalidArgument for a value that cannot be followed.
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given);
 
-// GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_DRIVER.
+// GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_DRIVER,
+// GMLAKE_IDLE_TRIM and GMLAKE_WAIT in seconds.
 StatusOr<Options> OptionsFromEnvironment();
 // GMLAKE_STOCK_PLUGIN; empty where it is not set.
 std::string StockPluginFromEnvironment();
 
-// Physical bytes that a device of `total` bytes may hold. The default leaves a reserve for what does not come from us:
-// contexts, kernels, the workspaces of cuBLAS, cuDNN and NCCL, XLA's collective memory. It is a twentieth of the device,
-// at least 1 GiB, at most a quarter.
+// What a device of `total` bytes needs for what does not come from us: contexts, kernels, the workspaces of cuBLAS, cuDNN and
+// NCCL, XLA's collective memory. A twentieth, at least 1 GiB, at most a quarter.
+Bytes DefaultReserve(Bytes total);
+
+// Physical bytes that the device may hold; by default all but the reserve.
 StatusOr<Bytes> ResolveLimit(const Options& options, Bytes total);
 
 }  // namespace gmlake

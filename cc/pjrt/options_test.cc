@@ -126,5 +126,20 @@ TEST_F(EnvironmentTest, ReadsFlagsInAnyCase) {
   EXPECT_FALSE(options->verbose);
 }
 
+TEST(OptionsFromEnvironmentTest, SecondsAreNumbers) {
+  setenv("GMLAKE_IDLE_TRIM", "2.5", 1);
+  setenv("GMLAKE_WAIT", "60", 1);
+  const StatusOr<Options> options = OptionsFromEnvironment();
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->idle_trim_s, 2.5);
+  EXPECT_EQ(options->wait_s, 60);
+  for (const char* text : {"-1", "soon", "1e9", "5s", "nan"}) {
+    setenv("GMLAKE_WAIT", text, 1);
+    EXPECT_FALSE(OptionsFromEnvironment().ok()) << text;
+  }
+  unsetenv("GMLAKE_IDLE_TRIM");
+  unsetenv("GMLAKE_WAIT");
+}
+
 }  // namespace
 }  // namespace gmlake

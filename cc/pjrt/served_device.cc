@@ -1,6 +1,12 @@
 #include "cc/pjrt/served_device.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_host_copier.h"
@@ -11,6 +17,30 @@ namespace {
 Status NoPool(int ordinal) {
   return Status(StatusCode::kNotSupported,
                 "device " + std::to_string(ordinal) + " has no stream-ordered memory pool");
+}
+
+// XLA drops buffers on threads of its own; this is long enough for those, and short for a request that fails anyway.
+constexpr std::chrono::milliseconds kForLateFrees(100);
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+AllocatorOptions CoreOptions(Bytes limit, HostCopier* copier, const Options& options) {
+  AllocatorOptions core{limit};
+  core.copier = copier;
+  core.patience = {kForLateFrees, Milliseconds(options.wait_s)};
+  return core;
+}
+
+constexpr int64_t kPreallocationSteps = 16;
+
+// One line that grows on a terminal; elsewhere only the end of it.
+void ShowProgress(int ordinal, Bytes done, Bytes all) {
+  const bool is_terminal = isatty(fileno(stderr)) == 1;
+  if (!is_terminal && done < all) return;
+  std::fprintf(stderr, "%sgmlake_jax: device %d: %s of %s taken in advance%s", is_terminal ? "\r" : "", ordinal,
+               ToString(done).c_str(), ToString(all).c_str(), done < all ? "" : "\n");
 }
 
 }  // namespace
@@ -26,30 +56,50 @@ StatusOr<std::unique_ptr<ServedDevice>> ServedDevice::Open(const CudaFunctions& 
   if (!probed.ok()) return probed;
   std::string blocks = (*driver)->Describe();
   std::unique_ptr<ServedDevice> served(
-      new ServedDevice(cuda, device, std::move(*driver), std::move(blocks), *limit));
+      new ServedDevice(cuda, device, std::move(*driver), std::move(blocks), *limit, options));
   const Status preallocated = options.preallocate ? served->Preallocate() : OkStatus();
   if (!preallocated.ok()) return preallocated;
   return served;
 }
 
 ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, std::unique_ptr<Driver> driver,
-                           std::string blocks, Bytes limit)
+                           std::string blocks, Bytes limit, const Options& options)
     : device_(device),
       blocks_(std::move(blocks)),
       limit_(limit),
+      keeps_all_(options.preallocate),
       driver_(std::move(driver)),
       copier_(std::make_unique<CudaHostCopier>(cuda, device.ordinal)),
-      core_(driver_.get(), AllocatorOptions{limit, {}, {}, copier_.get()}),
-      allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)) {}
+      core_(driver_.get(), CoreOptions(limit, copier_.get(), options)),
+      allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)),
+      policy_(Milliseconds(options.idle_trim_s), DefaultReserve(device.total) / 2) {}
 
-// One request of all there is, given back at once, leaves the blocks behind, and no stream that later ones must wait for.
+// In steps, so that people see it going on. All is given back at once, which leaves the blocks behind, and no stream that
+// later ones must wait for.
 Status ServedDevice::Preallocate() {
   const Bytes all = AlignDown(limit_, driver_->granularity());
-  const StatusOr<Address> address = core_.Allocate(all, StreamHandle());
-  if (!address.ok()) return address.status();
-  core_.Free(*address, StreamHandle());
+  const Bytes step = AlignUp(all / kPreallocationSteps, driver_->granularity());
+  std::vector<Address> taken;
+  Status status;
+  for (Bytes held; status.ok() && held < all; held += step) {
+    const StatusOr<Address> address = core_.Allocate(std::min(step, all - held), StreamHandle());
+    if (address.ok()) taken.push_back(*address);
+    status = address.status();
+    ShowProgress(device_.ordinal, std::min(held + step, all), all);
+  }
+  for (Address address : taken) core_.Free(address, StreamHandle());
   core_.ResetPeaks();
+  if (!status.ok()) return status;
   return core_.RetireStream(StreamHandle());
+}
+
+void ServedDevice::Housekeep(std::chrono::steady_clock::time_point now) {
+  core_.Maintain();
+  if (keeps_all_ || !policy_.IsDue(now)) return;
+  const StatusOr<DeviceMemory> device = driver_->QueryMemory();
+  const std::optional<Bytes> free = device.ok() ? std::optional<Bytes>(device->free) : std::nullopt;
+  const std::optional<Bytes> target = policy_.Observe(now, core_.TakeDemand(), free);
+  if (target.has_value()) core_.Trim(*target);
 }
 
 std::string ServedDevice::Describe() const {

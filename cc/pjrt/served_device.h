@@ -3,6 +3,7 @@
 #define GMLAKE_PJRT_SERVED_DEVICE_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "cc/driver/cuda_devices.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/host_copier.h"
+#include "cc/pjrt/give_back_policy.h"
 #include "cc/pjrt/options.h"
 #include "cc/tsl/tsl_allocator.h"
 
@@ -31,6 +33,9 @@ class ServedDevice {
 
   StatusOr<DeviceMemory> QueryMemory() { return driver_->QueryMemory(); }
 
+  // Work off the request path, for the housekeeper, which is one thread.
+  void Housekeep(std::chrono::steady_clock::time_point now);
+
   // "device 0: NVIDIA H200, limit 132.9 GiB of 139.8 GiB, blocks: file descriptor, RDMA".
   std::string Describe() const;
 
@@ -40,17 +45,19 @@ class ServedDevice {
 
  private:
   ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, std::unique_ptr<Driver> driver, std::string blocks,
-               Bytes limit);
+               Bytes limit, const Options& options);
 
   Status Preallocate();
 
   const CudaDevice device_;
   const std::string blocks_;
   const Bytes limit_;
+  const bool keeps_all_;  // preallocated: nothing goes back unless it is asked for
   const std::unique_ptr<Driver> driver_;
   const std::unique_ptr<HostCopier> copier_;
   Allocator core_;
   TslAllocator allocator_;
+  GiveBackPolicy policy_;
   std::atomic<bool> verified_{false};
 };
 

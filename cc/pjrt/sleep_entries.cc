@@ -9,6 +9,7 @@
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/shared_buffers.h"
 #include "cc/pjrt/sleep_gate.h"
+#include "cc/pjrt/sleeping_reader.h"
 
 namespace gmlake {
 namespace {
@@ -19,6 +20,7 @@ constexpr size_t kMostListed = 8;  // shared buffers named in one message
 struct Doors {
   PJRT_Api stock = {};
   ErrorTexts* texts = nullptr;
+  DeviceRegistry* registry = nullptr;
   SleepGate gate;
   SharedBuffers shared;
 };
@@ -57,7 +59,6 @@ Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) { return device != nu
 Devices Touched(const PJRT_LoadedExecutable_Execute_Args& args) {
   return args.execute_device != nullptr ? Devices{args.execute_device} : DevicesOf(args.executable);
 }
-Devices Touched(const PJRT_Buffer_ToHostBuffer_Args& args) { return {DeviceOf(args.src)}; }
 Devices Touched(const PJRT_Buffer_CopyRawToHost_Args& args) { return {DeviceOf(args.buffer)}; }
 Devices Touched(const PJRT_Buffer_CopyRawToHostFuture_Args& args) { return {DeviceOf(args.buffer)}; }
 Devices Touched(const PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) { return {DeviceOf(args.buffer)}; }
@@ -97,6 +98,18 @@ PJRT_Error* Guarded(Args* args) {
   return (doors->stock.*kEntry)(args);
 }
 
+// What is read is on the host already. Asking for the size alone touches no device.
+PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
+  const SleepGate::Passage passage(&doors->gate);
+  if (passage.all_open() || args->dst == nullptr) return doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  PJRT_Device* const device = DeviceOf(args->src);
+  const int ordinal = device == nullptr ? -1 : OrdinalOf(doors->stock, device);
+  if (!doors->gate.is_closed(ordinal)) return doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  ServedDevice* const served = doors->registry->Find(ordinal);
+  if (served != nullptr && ReadSleeping(doors->stock, served, args)) return nullptr;
+  return MakeError(doors->stock, doors->texts, AsleepText(ordinal));
+}
+
 PJRT_Error* IncreaseReferences(PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
   PJRT_Error* const error = Guarded<&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount>(args);
   if (error == nullptr) doors->shared.Add(args->buffer);
@@ -129,7 +142,7 @@ template <typename Visit>
 Status ForEachDoor(Visit visit) {
 #define GMLAKE_DOOR(name) visit(&PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
   for (const Status& status :
-       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute), GMLAKE_DOOR(PJRT_Buffer_ToHostBuffer),
+       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute), visit(&PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
         GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
         GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
         GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
@@ -169,9 +182,10 @@ Status SharedWithOthers(ServedDevice* device, const std::vector<Address>& addres
 
 }  // namespace
 
-void PrepareSleepEntries(const PJRT_Api& stock, ErrorTexts* texts) {
+void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts) {
   doors = new Doors;
   doors->stock = stock;
+  doors->registry = registry;
   doors->texts = texts;
 }
 

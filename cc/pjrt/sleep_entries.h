@@ -1,8 +1,9 @@
 // The doors through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever would
 // touch it gets an error that says so, and nothing reaches the driver.
 //
-// Which doors: executing, copying to and from the host and between devices, making buffers, compiling (which measures
-// kernels on the device), and handing an address to another library. Deleting buffers and asking about them stays possible.
+// Which doors: executing, copying from the host and between devices, making buffers, compiling (which measures
+// kernels on the device), and handing an address to another library. Deleting buffers and asking about
+// them stays possible, and so does reading them: their bytes are on the host (sleeping_reader.h).
 #ifndef GMLAKE_PJRT_SLEEP_ENTRIES_H_
 #define GMLAKE_PJRT_SLEEP_ENTRIES_H_
 
@@ -20,7 +21,7 @@
 namespace gmlake {
 
 // To be called once, before the first entry is put in place. `stock` holds the entries as they were.
-void PrepareSleepEntries(const PJRT_Api& stock, ErrorTexts* texts);
+void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts);
 // Puts a gate into each of the doors that `api` has.
 Status WrapSleepEntries(PJRT_Api* api);
 // The doors as they were.

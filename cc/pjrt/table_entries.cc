@@ -62,6 +62,16 @@ void Announce(const Status& verified) {
   wrapped->activity->Set(line);
 }
 
+// XLA does not ask us for this client's memory: then it shall be as the caller wanted it, and not half ours.
+PJRT_Error* CreateAnew(PJRT_Client_Create_Args* args) {
+  PJRT_Client_Destroy_Args destroy = {};
+  destroy.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE;
+  destroy.client = args->client;
+  PJRT_Error* const error = wrapped->stock.PJRT_Client_Destroy(&destroy);
+  wrapped->registry->ReleaseIdleMemory();
+  return error != nullptr ? error : wrapped->stock.PJRT_Client_Create(args);
+}
+
 void Remember(PJRT_Client* client) {
   const std::lock_guard<std::mutex> lock(wrapped->mutex);
   wrapped->clients.insert(client);
@@ -80,7 +90,7 @@ void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* a
   wrapped->stock = stock;
   wrapped->registry = registry;
   wrapped->activity = activity;
-  PrepareSleepEntries(stock, &wrapped->texts);
+  PrepareSleepEntries(stock, registry, &wrapped->texts);
 }
 
 PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
@@ -94,15 +104,17 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
   options.SetBool("preallocate", false);
   PJRT_Error* error = CreateWith(options, args);
   if (error != nullptr) return error;
+  const Status verified = VerifyClient(wrapped->stock, args->client, wrapped->registry);
+  Announce(verified);
+  if (!verified.ok()) return CreateAnew(args);
   Remember(args->client);
-  Announce(VerifyClient(wrapped->stock, args->client, wrapped->registry));
   return nullptr;
 }
 
 PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args) {
   PJRT_Error* error = wrapped->stock.PJRT_Client_Destroy(args);
   const bool was_last = error == nullptr && ForgetWasLast(args->client);
-  if (was_last && !InForkedChild()) wrapped->registry->ReleaseIdleMemory();
+  if (was_last && !InForkedChild()) wrapped->registry->Retire();
   return error;
 }
 

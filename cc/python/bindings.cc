@@ -36,9 +36,11 @@ T Take(StatusOr<T> result) {
 
 void Install(const Library& library, const std::string& stock_path,
              std::optional<std::string> driver_path, std::optional<int64_t> limit_bytes,
-             std::optional<double> limit_fraction, bool preallocate, bool verbose) {
+             std::optional<double> limit_fraction, bool preallocate, bool verbose, double idle_trim_s,
+             double wait_s) {
   Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes,
-                                                   limit_fraction, preallocate, verbose}));
+                                                   limit_fraction, preallocate, verbose,
+                                                   idle_trim_s, wait_s}));
 }
 
 // Whether every device can be served, and the report that says so.
@@ -59,7 +61,7 @@ void DefineLibrary(nb::module_& m) {
           "path"_a)
       .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
            "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false,
-           "verbose"_a = false, WithoutGil())
+           "verbose"_a = false, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, WithoutGil())
       .def("is_installed", &Library::is_installed)
       .def("num_devices", &Library::num_devices)
       .def("state", &Library::state)

@@ -25,6 +25,8 @@ GmlakeOptions ToC(const InstallOptions& options) {
   c.driver_path = OrNull(options.driver_path);
   c.preallocate = options.preallocate;
   c.verbose = options.verbose;
+  c.idle_trim_s = options.idle_trim_s;
+  c.wait_s = options.wait_s;
   if (options.limit_bytes.has_value()) {
     c.limit_kind = GMLAKE_LIMIT_BYTES;
     c.limit_bytes = *options.limit_bytes;

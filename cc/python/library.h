@@ -23,6 +23,8 @@ struct InstallOptions {
   std::optional<double> limit_fraction;
   bool preallocate = false;
   bool verbose = false;
+  double idle_trim_s = 0;
+  double wait_s = 0;
 };
 
 // The opened library. Copies share one handle, which is never closed. Any thread may call any

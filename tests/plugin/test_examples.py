@@ -45,6 +45,23 @@ def test_the_holes_stay_holes_without_it(gmlake):
     assert "RESOURCE_EXHAUSTED" in run.stdout
 
 
+def test_a_rollout_and_a_trainer_share_a_device_thanks_to_sleep(gmlake):
+    run = gmlake("run", "--emulate", EXAMPLES / "rollout_and_train.py", "--rounds", 2)
+    assert run.returncode == 0, run.stderr
+    assert "every weight is right" in run.stdout
+    assert run.stdout.count("while the engine sleeps") == 2
+    without = gmlake("run", "--emulate", EXAMPLES / "rollout_and_train.py", "--no-sleep")
+    assert without.returncode == 3, without.stderr
+    assert "no room" in without.stdout
+
+
+def test_jax_gives_its_memory_back_for_another_framework(gmlake):
+    run = gmlake("run", "--emulate", EXAMPLES / "share_with_torch.py", "--size", "128MiB", "--rounds", 2)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("JAX gives back 128.0 MiB") == 2
+    assert "has its value" in run.stdout
+
+
 def test_the_training_runs_and_says_what_it_took(gmlake):
     pytest.importorskip("flax")
     run = gmlake("run", "--emulate", EXAMPLES / "train_flax_gpt.py", "--steps", 4, "--size", "tiny", "--json")

@@ -99,6 +99,27 @@ def test_using_a_sleeping_array_is_an_error_that_says_so_and_reaches_no_driver()
 
 
 @emulated()
+def test_a_sleeping_array_can_be_read():
+    import jax
+    import numpy as np
+    from programs import filled
+
+    import gmlake_jax
+
+    random = np.random.default_rng(1)
+    contents = [random.normal(size=shape).astype(kind) for shape, kind in (((64, 33), "f4"), ((7,), "i2"), ((), "f8"))]
+    arrays = [jax.device_put(content) for content in contents]
+    large, gone = filled(8, 5), gmlake_jax.tag("cache", filled(4, 6), disposable=True)
+    jax.block_until_ready((arrays, large, gone))
+    with gmlake_jax.asleep(level=2):
+        for array, content in zip(arrays, contents, strict=True):
+            assert np.array_equal(np.asarray(array), content)
+        assert (np.asarray(large) == 5).all()
+        assert (np.asarray(gone) == 0).all()
+    assert holds(large, 5)
+
+
+@emulated()
 def test_what_is_deleted_meanwhile_needs_no_memory_afterwards():
     from programs import filled, settle
 

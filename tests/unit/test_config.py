@@ -73,6 +73,18 @@ def test_a_mistake_gets_one_line_that_says_what_to_do(environ):
     assert "unset" in message
 
 
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("60", 60), ("2.5", 2.5)])
+def test_times_are_seconds(text, seconds):
+    assert read(GMLAKE_WAIT=text).wait == seconds
+    assert read(GMLAKE_IDLE_TRIM=text).idle_trim == seconds
+
+
+@pytest.mark.parametrize("text", ["-1", "soon", "1e9", "5s", "nan", "9999999"])
+def test_a_time_that_is_none_is_an_error(text):
+    with pytest.raises(ConfigError, match="GMLAKE_WAIT"):
+        read(GMLAKE_WAIT=text)
+
+
 def test_a_misspelt_variable_lists_the_right_ones():
     with pytest.raises(ConfigError, match="GMLAKE_LIMIT"):
         read(GMLAKE_LIMTI="1GiB")

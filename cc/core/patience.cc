@@ -1,0 +1,48 @@
+// Requests that are refused now and may be served in a moment: XLA drops buffers on threads of its own, a little after the
+// program has let go of them; and a neighbour on the device may be about to give memory back. A part of the allocator, in a
+// file of its own, because it is about time.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cc/core/allocator.h"
+
+namespace gmlake {
+namespace {
+
+constexpr std::chrono::milliseconds kPause(1);
+
+}  // namespace
+
+// None for what could never be served. Where the limit is in the way, leases of ours must end; else the device is full.
+std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
+  if (size > books_.bytes_limit) return std::chrono::milliseconds(0);
+  if (books_.bytes_in_use + size > books_.bytes_limit) return patience_.for_leases;
+  return std::max(patience_.for_leases, patience_.for_device);
+}
+
+StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
+                                          std::unique_lock<std::mutex>* lock) {
+  refused = PlaceWithPatience(size, stream, refused, lock);
+  const auto deadline = std::chrono::steady_clock::now() + PatienceFor(size);
+  while (!refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && sleeper_.awake() &&
+         std::chrono::steady_clock::now() < deadline) {
+    lock->unlock();
+    std::this_thread::sleep_for(kPause);
+    lock->lock();
+    if (!sleeper_.awake()) return refused;
+    refused = PlaceInOrder(size, stream);
+    if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
+  }
+  return refused;
+}
+
+Demand Allocator::TakeDemand() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Demand demand{books_.num_allocs + books_.num_frees, std::max(window_peak_, books_.bytes_in_use),
+                      memory_.reserved()};
+  window_peak_ = books_.bytes_in_use;
+  return demand;
+}
+
+}  // namespace gmlake

@@ -1,0 +1,89 @@
+// Waiting for leases that are about to end, and for a device that others are about to leave.
+
+#include <chrono>
+#include <thread>
+
+#include "cc/core/allocator.h"
+#include "cc/driver/fake_driver.h"
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+const StreamHandle kHome{reinterpret_cast<void*>(1)};
+constexpr milliseconds kLong(20000);
+
+class PatienceTest : public testing::Test {
+ protected:
+  AllocatorOptions With(milliseconds for_leases, milliseconds for_device) {
+    AllocatorOptions options{MiB(128)};
+    options.patience = {for_leases, for_device};
+    return options;
+  }
+
+  FakeDriver driver_{MiB(256)};
+};
+
+TEST_F(PatienceTest, ALeaseThatEndsInTimeServesTheNextRequest) {
+  Allocator allocator(&driver_, With(kLong, milliseconds(0)));
+  const Address first = *allocator.Allocate(MiB(100), kHome);
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    allocator.Free(first, kHome);
+  });
+  const auto start = steady_clock::now();
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_GE(steady_clock::now() - start, milliseconds(25));
+  late.join();
+  EXPECT_EQ(allocator.Stats().num_failures, 0);
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+}
+
+TEST_F(PatienceTest, HasAnEnd) {
+  Allocator allocator(&driver_, With(milliseconds(30), kLong));
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  const auto start = steady_clock::now();
+  EXPECT_EQ(allocator.Allocate(MiB(100), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_GE(steady_clock::now() - start, milliseconds(25));
+  EXPECT_EQ(allocator.Stats().num_failures, 1);
+}
+
+TEST_F(PatienceTest, WhatTheLimitNeverAllowsIsRefusedAtOnce) {
+  Allocator allocator(&driver_, With(kLong, kLong));
+  EXPECT_EQ(allocator.Allocate(MiB(129), kHome).status().code(), StatusCode::kOutOfMemory);
+}
+
+TEST_F(PatienceTest, ADeviceThatOthersLeaveInTimeServes) {
+  Allocator allocator(&driver_, With(milliseconds(0), kLong));
+  driver_.SetForeignMemory(MiB(200));
+  std::thread neighbour([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    driver_.SetForeignMemory(Bytes(0));
+  });
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  neighbour.join();
+}
+
+TEST_F(PatienceTest, WithoutBeingAskedNobodyWaitsForTheDevice) {
+  Allocator allocator(&driver_, With(milliseconds(0), milliseconds(0)));
+  driver_.SetForeignMemory(MiB(200));
+  EXPECT_EQ(allocator.Allocate(MiB(100), kHome).status().code(), StatusCode::kOutOfMemory);
+}
+
+TEST_F(PatienceTest, DemandIsThePeakSinceItWasLastAsked) {
+  Allocator allocator(&driver_, With(milliseconds(0), milliseconds(0)));
+  const Address large = *allocator.Allocate(MiB(64), kHome);
+  allocator.Free(large, kHome);
+  EXPECT_EQ(allocator.TakeDemand().peak, MiB(64));
+  EXPECT_EQ(allocator.TakeDemand().peak, Bytes(0));
+  const int64_t requests = allocator.TakeDemand().requests;
+  ASSERT_TRUE(allocator.Allocate(MiB(2), kHome).ok());
+  EXPECT_EQ(allocator.TakeDemand().requests, requests + 1);
+  EXPECT_GE(allocator.TakeDemand().reserved, MiB(64));
+}
+
+}  // namespace
+}  // namespace gmlake
