@@ -11,6 +11,7 @@ namespace gmlake {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(1);
+constexpr int kLook = 16;  // so many pauses without a free, and the device is asked again
 
 }  // namespace
 
@@ -25,12 +26,16 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
                                           std::unique_lock<std::mutex>* lock) {
   refused = PlaceWithPatience(size, stream, refused, lock);
   const auto deadline = std::chrono::steady_clock::now() + PatienceFor(size);
+  int64_t frees = books_.num_frees;
+  int pauses = 0;
   while (!refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && sleeper_.awake() &&
          std::chrono::steady_clock::now() < deadline) {
     lock->unlock();
     std::this_thread::sleep_for(kPause);
     lock->lock();
-    if (!sleeper_.awake()) return refused;
+    const bool hopeless = books_.num_frees == frees && ++pauses % kLook != 0;
+    if (hopeless || !sleeper_.awake()) continue;
+    frees = books_.num_frees;
     refused = PlaceInOrder(size, stream);
     if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
   }

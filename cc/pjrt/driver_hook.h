@@ -1,4 +1,4 @@
-// Stands between the stock plugin and the driver: three of the plugin's look-ups of driver functions are answered with
+// Stands between the stock plugin and the driver: some of the plugin's look-ups of driver functions are answered with
 // functions of ours.
 //
 // Rationale. XLA reaches the driver through dlsym on libcuda.so.1, once per function. Under its `cuda_async` allocator every
@@ -10,6 +10,9 @@
 //
 // A third function, cuStreamDestroy, is ours only to learn that a stream is about to go: memory that was last used on it is
 // put in order before, because nothing may be asked about it afterwards.
+//
+// Other functions that take device memory are the driver's, asked once more after our idle memory was given back if the device
+// has no room (pressure_hook.h).
 //
 // Limits. XLA asks for neither cuMemAllocAsync nor for the _ptsz names, so these are left alone: memory from them would be
 // the driver's and would go back to it. Whoever looked these functions up before us keeps the driver's.

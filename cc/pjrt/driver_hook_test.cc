@@ -69,12 +69,32 @@ class DriverHookTest : public ScriptedCudaTest {
   FreeFunction free_ = nullptr;
 };
 
-TEST_F(DriverHookTest, OnlyThreeLookUpsAreAnsweredByUs) {
+TEST_F(DriverHookTest, OnlyAllocationsAndStreamsThatEndAreAnsweredByUs) {
   EXPECT_NE(LookUp("cuMemAllocFromPoolAsync"), dlsym(driver_, "cuMemAllocFromPoolAsync"));
   EXPECT_NE(LookUp("cuMemFreeAsync"), dlsym(driver_, "cuMemFreeAsync"));
   EXPECT_NE(LookUp("cuStreamDestroy_v2"), dlsym(driver_, "cuStreamDestroy_v2"));
-  EXPECT_EQ(LookUp("cuMemCreate"), dlsym(driver_, "cuMemCreate"));
+  EXPECT_NE(LookUp("cuMemCreate"), dlsym(driver_, "cuMemCreate"));
+  EXPECT_EQ(LookUp("cuMemRelease"), dlsym(driver_, "cuMemRelease"));
   EXPECT_EQ(LookUp("cuInit"), dlsym(driver_, "cuInit"));
+}
+
+TEST_F(DriverHookTest, AnAllocationOfThePluginThatFailsGetsWhatIsIdle) {
+  using CreateFunction = int (*)(unsigned long long*, size_t, const CUmemAllocationProp*, unsigned long long);
+  ASSERT_TRUE(registry_->Serve({}).ok());
+  free_(Allocate(32 << 20, PoolOf(0)), nullptr);
+  ASSERT_GE(registry_->Find(0)->core().Stats().bytes_reserved, MiB(32));
+  const auto create = reinterpret_cast<CreateFunction>(LookUp("cuMemCreate"));
+  const CUmemAllocationProp properties = {};
+  unsigned long long block = 0;
+  CUcontext context = nullptr;
+  reinterpret_cast<CUresult (*)(CUcontext*, CUdevice)>(dlsym(driver_, "cuDevicePrimaryCtxRetain"))(&context, 0);
+  state_->set_current_context(context);
+  Fail("cuMemCreate", CUDA_ERROR_INVALID_VALUE, 1);
+  EXPECT_EQ(create(&block, 2 << 20, &properties, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_GE(registry_->Find(0)->core().Stats().bytes_reserved, MiB(32));
+  Fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  EXPECT_EQ(create(&block, 2 << 20, &properties, 0), CUDA_SUCCESS);
+  EXPECT_EQ(registry_->Find(0)->core().Stats().bytes_reserved, Bytes(0));
 }
 
 TEST_F(DriverHookTest, AFunctionThatTheDriverLacksStaysMissing) {
