@@ -249,11 +249,14 @@ Bytes Allocator::PlacedSize(ChunkId first) const {
   return size;
 }
 
+bool Allocator::MayTrim(Bytes target) {
+  return memory_.reserved() > target && sleeper_.awake() && order_.MayUnmap().ok();
+}
+
 Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
-  if (!sleeper_.awake()) return Bytes(0);
   RetryPending();
   Bytes given(0);
-  for (int waits = 0; memory_.reserved() > target && sleeper_.awake() && order_.MayUnmap().ok(); ++waits) {
+  for (int waits = 0; MayTrim(target); ++waits) {
     given += reclaimer_.Trim(target);
     const bool all = memory_.reserved() <= target || order_.proven() == memory_.ticks();
     if (all || waits == kMostWaits || !AwaitDevice(lock).ok()) break;

@@ -138,6 +138,7 @@ class Allocator {
   void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
+  bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
   Status AwaitDevice(std::unique_lock<std::mutex>* lock);
   Status ProveAll(std::unique_lock<std::mutex>* lock);
@@ -145,6 +146,7 @@ class Allocator {
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                  std::unique_lock<std::mutex>* lock);
+  bool MayComeLater(const StatusOr<Placement>& refused) const;
   std::chrono::milliseconds PatienceFor(Bytes size) const;
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;

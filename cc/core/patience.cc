@@ -22,14 +22,17 @@ std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
   return std::max(patience_.for_leases, patience_.for_device);
 }
 
+bool Allocator::MayComeLater(const StatusOr<Placement>& refused) const {
+  return !refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && sleeper_.awake();
+}
+
 StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                           std::unique_lock<std::mutex>* lock) {
   refused = PlaceWithPatience(size, stream, refused, lock);
   const auto deadline = std::chrono::steady_clock::now() + PatienceFor(size);
   int64_t frees = books_.num_frees;
   int pauses = 0;
-  while (!refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && sleeper_.awake() &&
-         std::chrono::steady_clock::now() < deadline) {
+  while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
     lock->unlock();
     std::this_thread::sleep_for(kPause);
     lock->lock();
