@@ -107,7 +107,7 @@ def test_a_sleeping_array_can_be_read():
     import gmlake_jax
 
     random = np.random.default_rng(1)
-    contents = [random.normal(size=shape).astype(kind) for shape, kind in (((64, 33), "f4"), ((7,), "i2"), ((), "f8"))]
+    contents = [random.normal(size=shape).astype(kind) for shape, kind in (((64, 33), "f4"), ((7,), "i2"), ((), "f4"))]
     arrays = [jax.device_put(content) for content in contents]
     large, gone = filled(8, 5), gmlake_jax.tag("cache", filled(4, 6), disposable=True)
     jax.block_until_ready((arrays, large, gone))
