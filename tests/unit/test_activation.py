@@ -73,6 +73,8 @@ def test_the_entry_point_installs_once_however_often_it_is_called(library, plugi
         "limit_bytes": None,
         "limit_fraction": 0.5,
         "preallocate": False,
+        "idle_trim_s": 0.0,
+        "wait_s": 0.0,
         "verbose": False,
     }
 
