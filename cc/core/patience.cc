@@ -13,11 +13,26 @@ namespace {
 constexpr std::chrono::milliseconds kPause(1);
 constexpr int kLook = 16;  // so many pauses without a free, and the device is asked again
 
+// XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does not wait
+// again until something was freed, or a second later.
+struct Disappointment {
+  const void* allocator = nullptr;
+  int64_t frees = 0;
+  std::chrono::steady_clock::time_point until;
+
+  bool Holds(const void* asked, int64_t frees_now) const {
+    return allocator == asked && frees == frees_now && std::chrono::steady_clock::now() < until;
+  }
+};
+
+thread_local Disappointment last_wait;
+
 }  // namespace
 
 // None for what could never be served. Where the limit is in the way, leases of ours must end; else the device is full.
 std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
-  if (size > books_.bytes_limit) return std::chrono::milliseconds(0);
+  const bool in_vain = size > books_.bytes_limit || last_wait.Holds(this, books_.num_frees);
+  if (in_vain) return std::chrono::milliseconds(0);
   if (books_.bytes_in_use + size > books_.bytes_limit) return patience_.for_leases;
   return std::max(patience_.for_leases, patience_.for_device);
 }
@@ -42,6 +57,7 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
     refused = PlaceInOrder(size, stream);
     if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
   }
+  last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
   return refused;
 }
 

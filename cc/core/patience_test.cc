@@ -51,6 +51,20 @@ TEST_F(PatienceTest, HasAnEnd) {
   EXPECT_EQ(allocator.Stats().num_failures, 1);
 }
 
+TEST_F(PatienceTest, WhoWaitedInVainDoesNotWaitAgainUntilSomethingIsFreed) {
+  Allocator allocator(&driver_, With(milliseconds(300), milliseconds(0)));
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  const Address small = *allocator.Allocate(MiB(2), kHome);
+  EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  auto start = steady_clock::now();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_LT(steady_clock::now() - start, milliseconds(300));
+  allocator.Free(small, kHome);
+  start = steady_clock::now();
+  EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_GE(steady_clock::now() - start, milliseconds(290));
+}
+
 TEST_F(PatienceTest, WhatTheLimitNeverAllowsIsRefusedAtOnce) {
   Allocator allocator(&driver_, With(kLong, kLong));
   EXPECT_EQ(allocator.Allocate(MiB(129), kHome).status().code(), StatusCode::kOutOfMemory);
