@@ -44,7 +44,8 @@ bool Allocator::MayComeLater(const StatusOr<Placement>& refused) const {
 StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                           std::unique_lock<std::mutex>* lock) {
   refused = PlaceWithPatience(size, stream, refused, lock);
-  const auto deadline = std::chrono::steady_clock::now() + PatienceFor(size);
+  const std::chrono::milliseconds patience = PatienceFor(size);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   int64_t frees = books_.num_frees;
   int pauses = 0;
   while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
@@ -57,7 +58,8 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
     refused = PlaceInOrder(size, stream);
     if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
   }
-  last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
+  const bool in_vain = !refused.ok() && patience.count() > 0;
+  if (in_vain) last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
   return refused;
 }
 
