@@ -20,6 +20,7 @@ from typing import Any
 import device_memory as device
 
 WARM_UP = 10
+ROW = 1024  # of elements: a flat array of this size cannot be indexed with 32 bits
 
 
 def be_the_neighbour(base: int, jitter: int) -> None:
@@ -60,22 +61,22 @@ def play(steps: int, slab: int, resident: int) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
-    make = jax.jit(lambda n, value: jnp.full((n,), value, jnp.float32), static_argnums=0)
-    residents = [make(resident // 4 // 8, float(i)).block_until_ready() for i in range(8)]
+    make = jax.jit(lambda rows, value: jnp.full((rows, ROW), value, jnp.float32), static_argnums=0)
+    residents = [make(resident // 4 // ROW // 8, float(i)).block_until_ready() for i in range(8)]
     failures, wrong, times, calls = 0, 0, [], 0
     for step in range(WARM_UP + steps):
         if step == WARM_UP:
             calls = memory_calls()
         start = time.perf_counter()
         try:
-            array = make(slab // 4, float(step))
-            wrong += float(array[-1]) != step
+            array = make(slab // 4 // ROW, float(step))
+            wrong += float(array[-1, -1]) != step
             del array
         except Exception as error:
             failures += 1
             print(str(error)[:300], file=sys.stderr)
         times.append(time.perf_counter() - start)
-    wrong += sum(float(array[-1]) != i for i, array in enumerate(residents))
+    wrong += sum(float(array[-1, -1]) != i for i, array in enumerate(residents))
     ms = sorted(1e3 * t for t in times[WARM_UP:])
     made = memory_calls() - calls
     figures = {"steps": steps, "failures": failures, "wrong": wrong, "driver_calls_after_warm_up": made}
