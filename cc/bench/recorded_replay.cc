@@ -8,7 +8,7 @@
 #include "cc/bench/policies.h"
 #include "cc/core/counting_driver.h"
 #include "cc/driver/model_driver.h"
-#include "cc/telemetry/inventory.h"
+#include "cc/telemetry/inventory_log.h"
 #include "cc/telemetry/recorder.h"
 
 namespace gmlake::bench {
@@ -36,7 +36,7 @@ class Witness {
         driver_(&model_, &inventory_),
         policy_(MakePolicy(policy, &driver_, limit)),
         leases_(trace.num_slots) {
-    recorder_.Start(room);
+    inventory_.StartRecording(room);
   }
 
   Recording Run() {
@@ -79,7 +79,7 @@ class Witness {
     happening.size = kind == EventKind::kRefused ? 0 : event.size.count();
     happening.requested = event.size.count();
     happening.stream = static_cast<uint64_t>(event.stream);
-    happening.range = inventory_.RangeAt(address);
+    happening.range = inventory_.Read().RangeAt(address);
     recorder_.Add(happening, 0);
   }
 
@@ -100,7 +100,7 @@ class Witness {
   const Trace& trace_;
   ModelDriver model_;
   Recorder recorder_;
-  Inventory inventory_;
+  InventoryLog inventory_;
   CountingDriver driver_;
   std::unique_ptr<Policy> policy_;
   std::vector<Address> leases_;  // by slot; null where nothing lives

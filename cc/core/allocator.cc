@@ -22,7 +22,7 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
       copier_(options.copier),
       patience_(options.patience),
-      driver_(driver, &journal_.inventory()),
+      driver_(driver, &journal_.inventory_log()),
       memory_(driver->granularity(), options.thresholds),
       small_(&memory_),
       order_(&driver_),

@@ -1,4 +1,4 @@
-// A driver that counts and times the calls of the driver behind it, and enters into an inventory what they changed.
+// A driver that counts and times the calls of the driver behind it, and notes for the inventory what they changed.
 //
 // The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot can
 // miss any.
@@ -9,20 +9,28 @@
 #include <utility>
 
 #include "cc/driver/driver.h"
-#include "cc/telemetry/inventory.h"
+#include "cc/telemetry/inventory_log.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake {
 
-// Thread rule: the allocator's lock (the counters are plain). Cost: two clock readings per call that can be slow; the
-// stream queries are passed on unmeasured.
+// Thread rule: the allocator's lock (the counters are plain). Cost: two clock readings per run of calls, and per call
+// outside a run that can be slow; the stream queries are passed on unmeasured.
 class CountingDriver final : public Driver {
  public:
-  CountingDriver(Driver* driver, Inventory* inventory) : driver_(driver), inventory_(inventory) {}
+  CountingDriver(Driver* driver, InventoryLog* inventory) : driver_(driver), inventory_(inventory) {}
 
   const DriverCallStats& calls() const { return calls_; }
 
   Bytes granularity() const override { return driver_->granularity(); }
+  void BeginRun() override {
+    in_run_ = true;
+    start_ = Clock::now();
+  }
+  void EndRun() override {
+    AddTimeSince(start_);
+    in_run_ = false;
+  }
   StatusOr<BlockHandle> Create(Bytes size) override {
     StatusOr<BlockHandle> block = Timed(&calls_.create, [&] { return driver_->Create(size); });
     if (block.ok()) inventory_->OnCreate(block->value, size);
@@ -69,19 +77,27 @@ class CountingDriver final : public Driver {
   StatusOr<DeviceMemory> QueryMemory() override { return driver_->QueryMemory(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   template <typename Call>
   auto Timed(int64_t* count, Call call) -> decltype(call()) {
-    const auto start = std::chrono::steady_clock::now();
-    auto result = call();
-    const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
     ++*count;
-    calls_.time_us += spent.count();
+    if (in_run_) return call();
+    const Clock::time_point start = Clock::now();
+    auto result = call();
+    AddTimeSince(start);
     return result;
+  }
+  void AddTimeSince(Clock::time_point start) {
+    const std::chrono::duration<double, std::micro> spent = Clock::now() - start;
+    calls_.time_us += spent.count();
   }
 
   Driver* driver_;
-  Inventory* inventory_;
+  InventoryLog* inventory_;
   DriverCallStats calls_;
+  bool in_run_ = false;
+  Clock::time_point start_;  // of the run
 };
 
 }  // namespace gmlake

@@ -47,7 +47,7 @@ void Journal::Tell(EventKind kind, const LeaseFacts& lease, const LeaseNote& not
   event.size = lease.size.count();
   event.requested = lease.requested.count();
   event.stream = Number(lease.stream);
-  event.range = inventory_.RangeAt(lease.address);
+  event.range = inventory().RangeAt(lease.address);
   event.annotation = note.label;
   event.way = kind == EventKind::kAlloc ? WayNumber(note.way) : uint8_t{0};
   recorder_.Add(event, now_ns);

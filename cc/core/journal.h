@@ -12,7 +12,7 @@
 #include "cc/core/chunk.h"
 #include "cc/driver/driver.h"
 #include "cc/telemetry/history.h"
-#include "cc/telemetry/inventory.h"
+#include "cc/telemetry/inventory_log.h"
 #include "cc/telemetry/labels.h"
 #include "cc/telemetry/recorder.h"
 #include "cc/telemetry/tracks.h"
@@ -59,10 +59,11 @@ class RareClock {
 // nanoseconds; more only while somebody records or tracks.
 class Journal {
  public:
-  Recorder& recorder() { return recorder_; }
   const Recorder& recorder() const { return recorder_; }
-  Inventory& inventory() { return inventory_; }
-  const Inventory& inventory() const { return inventory_; }
+  void StartRecording(int64_t max_events) { inventory_log_.StartRecording(max_events); }
+  void StopRecording() { recorder_.Stop(); }
+  InventoryLog& inventory_log() { return inventory_log_; }
+  const Inventory& inventory() const { return inventory_log_.Read(); }
   Tracks& tracks() { return tracks_; }
   const Tracks& tracks() const { return tracks_; }
 
@@ -74,7 +75,10 @@ class Journal {
   void OnFree(const LeaseFacts& lease) {
     if (is_watched()) TellFree(lease);
   }
-  void OnMaintenance() { clock_.Refresh(); }
+  void OnMaintenance() {
+    clock_.Refresh();
+    inventory_log_.Settle();
+  }
   void OnRefusal(Bytes requested, StreamHandle stream);
   // Something that has a size and no more.
   void OnEvent(EventKind kind, Bytes size);
@@ -88,7 +92,7 @@ class Journal {
   void Tell(EventKind kind, const LeaseFacts& lease, const LeaseNote& note, int64_t now_ns);
 
   Recorder recorder_;
-  Inventory inventory_{&recorder_};
+  InventoryLog inventory_log_{&recorder_};
   Tracks tracks_;
   RareClock clock_;
   std::vector<LeaseNote> notes_;  // by first chunk

@@ -116,9 +116,9 @@ void Allocator::MarkDoubts(Snapshot* snapshot) const {
 void Allocator::Record(int64_t max_events) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (max_events > 0) {
-    journal_.recorder().Start(max_events);
+    journal_.StartRecording(max_events);
   } else {
-    journal_.recorder().Stop();
+    journal_.StopRecording();
   }
 }
 

@@ -77,6 +77,11 @@ class Driver {
   virtual StatusOr<bool> IsCapturing(StreamHandle stream) = 0;
 
   virtual StatusOr<DeviceMemory> QueryMemory() = 0;
+
+  // The calls between these two follow each other with next to nothing in between: for one that measures them together.
+  // Runs do not nest.
+  virtual void BeginRun() {}
+  virtual void EndRun() {}
 };
 
 }  // namespace gmlake

@@ -13,18 +13,18 @@ uint64_t Key(EventHandle event) { return reinterpret_cast<uint64_t>(event.value)
 
 }  // namespace
 
-// One call through the interface: holds the lock and counts the time.
+// One call through the interface: holds the lock and counts the time, that for the lock included.
 class ModelDriver::Call {
  public:
   explicit Call(ModelDriver* driver)
-      : lock_(driver->mutex_), driver_(driver), start_(Clock::now()) {}
+      : start_(Clock::now()), lock_(driver->mutex_), driver_(driver) {}
   ~Call() { driver_->time_inside_ += Clock::now() - start_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  const Clock::time_point start_;
   const Lock lock_;
   ModelDriver* const driver_;
-  const Clock::time_point start_;
 };
 
 Status ModelDriver::Misuse(const char* what) {

@@ -3,9 +3,26 @@
 #include <algorithm>
 
 namespace gmlake {
+namespace {
+
+constexpr size_t kUsualSteps = 16;
+
+}  // namespace
+
+Transaction::Transaction(Driver* driver, Wreckage* wreckage) : driver_(driver), wreckage_(wreckage) {
+  steps_.reserve(kUsualSteps);
+  driver_->BeginRun();
+}
+
+void Transaction::Commit() {
+  committed_ = true;
+  driver_->EndRun();
+}
 
 Transaction::~Transaction() {
+  if (committed_) return;
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) Undo(*step);
+  driver_->EndRun();
 }
 
 StatusOr<BlockHandle> Transaction::Create(Bytes size) {

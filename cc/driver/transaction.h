@@ -28,11 +28,11 @@ struct Wreckage {
   std::vector<Place> mapped;
 };
 
-// Model: a list of done steps, newest last. Invariant: every entry was acknowledged by the driver and not yet undone.
+// Model: a list of done steps, newest last; one run of the driver until it is committed or undone. Invariant: every entry was acknowledged by the driver and not yet undone.
 // Thread rule: one thread. Cost: the driver calls themselves.
 class Transaction {
  public:
-  Transaction(Driver* driver, Wreckage* wreckage) : driver_(driver), wreckage_(wreckage) {}
+  Transaction(Driver* driver, Wreckage* wreckage);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
@@ -42,7 +42,7 @@ class Transaction {
   Status Map(Address address, Bytes size, BlockHandle block);
   // CUDA documents NOT_READY here as transient, so it is tried once more.
   Status SetAccess(Address address, Bytes size);
-  void Commit() { steps_.clear(); }
+  void Commit();
 
  private:
   enum class Kind { kCreate, kReserve, kMap };
@@ -61,6 +61,7 @@ class Transaction {
 
   Driver* driver_;
   Wreckage* wreckage_;
+  bool committed_ = false;
   std::vector<Step> steps_;
   std::vector<Step> stuck_maps_;  // mappings that would not come off: their block and range must stay
 };
