@@ -1,12 +1,11 @@
 #include "cc/core/block_table.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace gmlake {
 
-BlockId BlockTable::Add(BlockHandle handle, Address home, Bytes size, ChunkId first_chunk) {
-  Block block{handle, home, size, first_chunk, {}, /*seams=*/0, /*pinned=*/false};
+BlockId BlockTable::Add(BlockHandle handle, Address home, Bytes size) {
+  Block block{handle, home, size, {}, /*seams=*/0, /*pinned=*/false};
   BlockId id = static_cast<BlockId>(blocks_.size());
   if (!unused_.empty()) {
     id = unused_.back();
@@ -27,23 +26,17 @@ void BlockTable::Remove(BlockId id) {
   unused_.push_back(id);
 }
 
-void BlockTable::Repoint(Address from, Address to, ChunkId chunk) {
-  const PrimitiveRange& range = *RangeOf(from);
-  size_t granule = GranuleOf(range, from - Bytes(1) + granularity_);
-  const size_t end = std::min(range.granules.size(), GranuleOf(range, to - Bytes(1)) + 1);
-  while (granule < end && range.granules[granule] != kNone) {
-    Block& block = blocks_[range.granules[granule]];
-    if (block.home >= from) block.first_chunk = chunk;
-    granule = GranuleOf(range, block.end());
-  }
+void BlockTable::Reach(PrimitiveRange* range, size_t granules) {
+  range->granules.resize(granules);
+  range->marks.resize((granules + 63) / 64);
 }
 
 void BlockTable::Mark(const Block& block, BlockId id) {
-  PrimitiveRange& range = const_cast<PrimitiveRange&>(*RangeOf(block.home));
-  const size_t first = GranuleOf(range, block.home);
-  const size_t last = first + static_cast<size_t>(block.size.count() >> shift_);
-  if (range.granules.size() < last) range.granules.resize(last, kNone);
-  std::fill(range.granules.begin() + first, range.granules.begin() + last, id);
+  PrimitiveRange* range = RangeOf(block.home);
+  const size_t first = GranuleOf(*range, block.home);
+  const size_t end = first + static_cast<size_t>(block.size.count() >> shift_);
+  if (range->granules.size() < end) Reach(range, end);
+  for (size_t granule = first; granule < end; ++granule) range->granules[granule].block = id;
 }
 
 }  // namespace gmlake

@@ -1,8 +1,8 @@
 // The physical blocks and where each is at home.
 //
 // A block's home is its place in a primitive range. The table answers "which block is at this address" in constant time
-// through one entry per granule, and remembers for every block the chunk that covers its first byte, which is how a
-// stitched range finds out whether its bytes are free. It makes no driver call.
+// through one entry per granule, and "which chunk", which is how a stitched range finds out whether its bytes are free. It
+// makes no driver call.
 #ifndef GMLAKE_CORE_BLOCK_TABLE_H_
 #define GMLAKE_CORE_BLOCK_TABLE_H_
 
@@ -18,7 +18,6 @@ struct Block {
   BlockHandle handle;
   Address home;
   Bytes size;
-  ChunkId first_chunk = kNone;    // covers the byte at `home`
   std::vector<RangeId> aliases;  // stitched ranges that map it too
   int32_t seams = 0;             // chunk boundaries inside it
   bool pinned = false;           // a mapping of it would not come off: usable, but never released
@@ -27,24 +26,31 @@ struct Block {
   Address end() const { return home + size; }
 };
 
+struct Granule {
+  BlockId block = kNone;
+  ChunkId chunk = kNone;  // the first that begins in it
+};
+
 struct PrimitiveRange {
   Address base;
   Bytes size;
-  std::vector<BlockId> granules;  // which block; grows with use
+  std::vector<Granule> granules;  // grows with use
+  std::vector<uint64_t> marks;    // one bit per granule: a chunk begins in it
 };
 
-// Invariant: blocks do not overlap, and first_chunk and seams follow every split and merge. The granularity is a power
-// of two.
-// Thread rule: the allocator's lock. Cost: constant per look-up, one step per block that begins in what is cut or merged.
+// Invariant: blocks do not overlap; granules, marks and seams follow every split and merge. The granularity is a power of
+// two.
+// Thread rule: the allocator's lock. Cost: constant; a look-up of a chunk passes one bit per granule, 64 in a step, back to
+// where the chunk begins.
 class BlockTable {
  public:
-  explicit BlockTable(Bytes granularity)
-      : granularity_(granularity), shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
+  BlockTable(Bytes granularity, const ChunkStore* chunks)
+      : granularity_(granularity), chunks_(chunks), shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
 
-  void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}}); }
+  void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}, {}}); }
   const std::vector<PrimitiveRange>& ranges() const { return ranges_; }
 
-  BlockId Add(BlockHandle handle, Address home, Bytes size, ChunkId first_chunk);
+  BlockId Add(BlockHandle handle, Address home, Bytes size);
   void Remove(BlockId id);
 
   Block& operator[](BlockId id) { return blocks_[id]; }
@@ -55,13 +61,45 @@ class BlockTable {
     const PrimitiveRange* range = RangeOf(address);
     if (range == nullptr) return kNone;
     const size_t granule = GranuleOf(*range, address);
-    return granule < range->granules.size() ? range->granules[granule] : kNone;
+    return granule < range->granules.size() ? range->granules[granule].block : kNone;
   }
 
-  // A boundary between two chunks came up, or went away, at `at`; the bytes [from, to) on one side of it are now covered
-  // by `chunk`.
-  void OnCut(Address at, Address from, Address to, ChunkId chunk) { Move(at, from, to, chunk, /*seams=*/1); }
-  void OnMerge(Address at, Address from, Address to, ChunkId chunk) { Move(at, from, to, chunk, /*seams=*/-1); }
+  // The chunk that covers `address`, which lies in a block.
+  ChunkId ChunkAt(Address address) const {
+    const PrimitiveRange& range = *RangeOf(address);
+    const size_t granule = GranuleOf(range, address);
+    ChunkId id = range.granules[granule].chunk;
+    if (id == kNone) id = range.granules[MarkBefore(range, granule)].chunk;
+    if (address < (*chunks_)[id].address) return (*chunks_)[id].previous;
+    while ((*chunks_)[id].end() <= address) id = (*chunks_)[id].next;
+    return id;
+  }
+
+  // `chunk` is all of a range.
+  void OnRegion(Address base, ChunkId chunk) {
+    if (PrimitiveRange* range = RangeOf(base)) Begin(range, 0, chunk);
+  }
+  // A chunk that begins at `before` was cut at `at`, where `chunk` begins now.
+  void OnCut(Address before, Address at, ChunkId chunk) {
+    PrimitiveRange* range = RangeOf(at);
+    if (range == nullptr) return;
+    const size_t granule = GranuleOf(*range, at);
+    if (GranuleOf(*range, before) != granule) Begin(range, granule, chunk);
+    CountSeam(range->granules, granule, at, 1);
+  }
+  // The chunk that begins at `before` took in the one that began at `at`; `next` (or none) begins at `after`.
+  void OnMerge(Address before, Address at, Address after, ChunkId next) {
+    PrimitiveRange* range = RangeOf(at);
+    if (range == nullptr) return;
+    const size_t granule = GranuleOf(*range, at);
+    CountSeam(range->granules, granule, at, -1);
+    if (GranuleOf(*range, before) == granule) return;
+    if (next != kNone && GranuleOf(*range, after) == granule) {
+      range->granules[granule].chunk = next;
+    } else {
+      End(range, granule);
+    }
+  }
   // Total of the blocks larger than a granule with a seam in them: the most that could ever be free but of no use.
   Bytes seamed_bytes() const { return seamed_bytes_; }
 
@@ -74,9 +112,9 @@ class BlockTable {
   void ForEach(Visit visit) const {
     for (const PrimitiveRange& range : ranges_) {
       BlockId last = kNone;
-      for (BlockId id : range.granules) {
-        if (id != kNone && id != last) visit(id);
-        last = id;
+      for (const Granule& granule : range.granules) {
+        if (granule.block != kNone && granule.block != last) visit(granule.block);
+        last = granule.block;
       }
     }
   }
@@ -88,22 +126,35 @@ class BlockTable {
     }
     return nullptr;
   }
+  PrimitiveRange* RangeOf(Address address) {
+    return const_cast<PrimitiveRange*>(static_cast<const BlockTable*>(this)->RangeOf(address));
+  }
   size_t GranuleOf(const PrimitiveRange& range, Address address) const {
     return static_cast<size_t>((address - range.base).count() >> shift_);
   }
 
-  // Most chunks lie inside one block, and then that block is all there is to look at.
-  void Move(Address at, Address from, Address to, ChunkId chunk, int32_t seams) {
-    const BlockId id = At(at);
-    if (id == kNone) return;
-    Block& block = blocks_[id];
-    if (block.home != at) {
-      CountSeams(&block, seams);
-    } else if (from == at) {
-      block.first_chunk = chunk;
-    }
-    if (from == at && block.end() < to) Repoint(block.end(), to, chunk);
-    if (from < at && from <= block.home) Repoint(from, at, chunk);
+  // The last marked granule before `granule`. The first one of a range is always marked.
+  static size_t MarkBefore(const PrimitiveRange& range, size_t granule) {
+    size_t word = granule / 64;
+    uint64_t marks = range.marks[word] & ((uint64_t{1} << (granule % 64)) - 1);
+    while (marks == 0) marks = range.marks[--word];
+    return word * 64 + 63 - static_cast<size_t>(__builtin_clzll(marks));
+  }
+  void Begin(PrimitiveRange* range, size_t granule, ChunkId chunk) {
+    if (range->granules.size() <= granule) Reach(range, granule + 1);
+    range->granules[granule].chunk = chunk;
+    range->marks[granule / 64] |= uint64_t{1} << (granule % 64);
+  }
+  void End(PrimitiveRange* range, size_t granule) {
+    range->granules[granule].chunk = kNone;
+    range->marks[granule / 64] &= ~(uint64_t{1} << (granule % 64));
+  }
+  void Reach(PrimitiveRange* range, size_t granules);
+
+  // A seam came up (1) or went away (-1), unless it is where a block begins.
+  void CountSeam(const std::vector<Granule>& granules, size_t granule, Address at, int32_t seams) {
+    const BlockId id = granule < granules.size() ? granules[granule].block : kNone;
+    if (id != kNone && blocks_[id].home != at) CountSeams(&blocks_[id], seams);
   }
   void CountSeams(Block* block, int32_t seams) {
     const bool was_seamed = block->seams > 0;
@@ -111,11 +162,10 @@ class BlockTable {
     if (was_seamed == (block->seams > 0) || block->size == granularity_) return;
     seamed_bytes_ += was_seamed ? Bytes(0) - block->size : block->size;
   }
-  // Blocks whose first byte lies in [from, to) are now covered by `chunk`.
-  void Repoint(Address from, Address to, ChunkId chunk);
   void Mark(const Block& block, BlockId id);
 
   Bytes granularity_;
+  const ChunkStore* chunks_;
   int shift_;  // the granularity's logarithm
   std::vector<PrimitiveRange> ranges_;
   std::vector<Block> blocks_;

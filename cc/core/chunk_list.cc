@@ -11,6 +11,7 @@ ChunkId ChunkList::AddRegion(Address address, Bytes size, ChunkState state) {
   chunk.state = state;
   chunk.small = small_;
   const ChunkId id = chunks_->Add(chunk);
+  if (blocks_ != nullptr) blocks_->OnRegion(address, id);
   Bin(id);
   return id;
 }
@@ -32,18 +33,20 @@ ChunkId ChunkList::Take(ChunkId free, Bytes offset, Bytes size) {
   return id;
 }
 
-// The usual case. What is left keeps its number, so it is still a tail if it was one, and mostly stays in its bin.
+// The usual case. What is left is still a tail if it was one, and mostly stays in its bin.
 ChunkId ChunkList::TakeFront(ChunkId free, Bytes size) {
   const Bytes size_before = at(free).size;
-  const Address address = at(free).address;
-  CutFront(free, size);
-  const Chunk& rest = at(free);
+  const ChunkId rest = Cut(free, size);
+  Chunk& front = at(free);
   free_bytes_ -= size;
-  if (!rest.tail) bins_.Replace(size_before, address, {rest.size, rest.address, free});
-  Chunk& front = at(rest.previous);
+  if (front.tail) {
+    std::replace(tails_.begin(), tails_.end(), free, rest);
+  } else {
+    bins_.Replace(size_before, front.address, {at(rest).size, at(rest).address, rest});
+  }
   front.state = ChunkState::kUsed;
   front.tail = false;
-  return rest.previous;
+  return free;
 }
 
 ChunkId ChunkList::Give(ChunkId used) {
@@ -92,26 +95,7 @@ ChunkId ChunkList::Isolate(ChunkId id, Bytes offset, Bytes size) {
   return at(rest).previous;
 }
 
-// The smaller side gets the new number, because the blocks that begin in it must learn it.
 ChunkId ChunkList::Cut(ChunkId id, Bytes offset) {
-  return offset + offset <= at(id).size ? CutFront(id, offset) : CutBack(id, offset);
-}
-
-ChunkId ChunkList::CutFront(ChunkId id, Bytes offset) {
-  const ChunkId front_id = chunks_->Add(at(id));
-  Chunk& front = at(front_id);
-  Chunk& rest = at(id);
-  front.size = offset;
-  front.next = id;
-  if (front.previous != kNone) at(front.previous).next = front_id;
-  rest.previous = front_id;
-  rest.address = front.end();
-  rest.size -= offset;
-  if (IsOfBlocks(rest)) blocks_->OnCut(rest.address, front.address, rest.address, front_id);
-  return id;
-}
-
-ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
   const ChunkId back_id = chunks_->Add(at(id));
   Chunk& front = at(id);
   Chunk& back = at(back_id);
@@ -121,7 +105,7 @@ ChunkId ChunkList::CutBack(ChunkId id, Bytes offset) {
   back.size -= offset;
   back.previous = id;
   if (back.next != kNone) at(back.next).previous = back_id;
-  if (IsOfBlocks(back)) blocks_->OnCut(back.address, back.address, back.end(), back_id);
+  if (blocks_ != nullptr) blocks_->OnCut(front.address, back.address, back_id);
   return back_id;
 }
 
@@ -143,30 +127,14 @@ ChunkId ChunkList::Coalesce(ChunkId id) {
 
 ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
   Chunk& first = at(left);
-  Chunk& second = at(right);
-  const bool keep_left = first.size >= second.size;
-  const ChunkId kept = keep_left ? left : right;
-  const ChunkId gone = keep_left ? right : left;
-  if (IsOfBlocks(first)) blocks_->OnMerge(second.address, at(gone).address, at(gone).end(), kept);
-  const Address address = first.address;
-  const Bytes size = first.size + second.size;
-  const int64_t freed = std::max(first.freed, second.freed);
-  const ChunkId previous = first.previous;
-  const ChunkId next = second.next;
-  Chunk& whole = at(kept);
-  whole.address = address;
-  whole.size = size;
-  whole.freed = freed;
-  whole.previous = previous;
-  whole.next = next;
-  if (previous != kNone) at(previous).next = kept;
-  if (next != kNone) at(next).previous = kept;
-  chunks_->Remove(gone);
-  return kept;
-}
-
-bool ChunkList::IsOfBlocks(const Chunk& chunk) const {
-  return blocks_ != nullptr && chunk.state != ChunkState::kHole;
+  const Chunk& second = at(right);
+  if (blocks_ != nullptr) blocks_->OnMerge(first.address, second.address, second.end(), second.next);
+  first.size += second.size;
+  first.freed = std::max(first.freed, second.freed);
+  first.next = second.next;
+  if (first.next != kNone) at(first.next).previous = left;
+  chunks_->Remove(right);
+  return left;
 }
 
 bool ChunkList::IsTail(const Chunk& chunk) const {

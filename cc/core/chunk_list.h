@@ -19,8 +19,7 @@
 namespace gmlake {
 
 // Invariant: the chunks of a region tile it; no two neighbours are both free, nor both holes; exactly the free chunks
-// but the tails are in the bins. Thread rule: the allocator's lock. Cost: constant, but for the bins and one step per block that
-// begins in the smaller side of a cut or merge.
+// but the tails are in the bins. Thread rule: the allocator's lock. Cost: constant, but for the bins.
 class ChunkList {
  public:
   // `blocks` may be null: then nobody asks which chunk a block begins in. `small` marks this list's chunks.
@@ -75,16 +74,12 @@ class ChunkList {
   const Chunk& at(ChunkId id) const { return (*chunks_)[id]; }
 
   ChunkId TakeFront(ChunkId free, Bytes size);
-  // Cuts a chunk of any state in two; returns the part from `offset` on.
+  // Cuts a chunk of any state in two; returns the part from `offset` on, which gets a new number.
   ChunkId Cut(ChunkId id, Bytes offset);
-  ChunkId CutFront(ChunkId id, Bytes offset);
-  ChunkId CutBack(ChunkId id, Bytes offset);
   ChunkId Isolate(ChunkId id, Bytes offset, Bytes size);
-  // Joins two neighbours of equal state; the larger keeps its number.
+  // Joins two neighbours of equal state; the left keeps its number.
   ChunkId Merge(ChunkId left, ChunkId right);
   ChunkId Coalesce(ChunkId id);
-  // Is the chunk made of blocks that want to know of its boundaries?
-  bool IsOfBlocks(const Chunk& chunk) const;
   bool IsTail(const Chunk& chunk) const;
   void BinFree(ChunkId id);
   void UnbinFree(ChunkId id);

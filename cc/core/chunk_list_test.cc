@@ -13,7 +13,7 @@ constexpr Address kBase(uint64_t{1} << 40);
 class ChunkListTest : public testing::Test {
  protected:
   ChunkStore chunks_;
-  BlockTable blocks_{MiB(2)};
+  BlockTable blocks_{MiB(2), &chunks_};
   ChunkList list_{&chunks_, &blocks_, false};
 };
 
@@ -41,12 +41,12 @@ TEST_F(ChunkListTest, HolesOpenAndClose) {
   EXPECT_EQ(chunks_[list_.holes()[0]].size, MiB(8));
 }
 
-// Blocks must know the chunk over their first byte through any sequence of splits and merges.
+// A block must lead to the chunks over its first and last byte through any sequence of splits and merges.
 TEST_F(ChunkListTest, BlocksFollowSplitsAndMerges) {
   std::mt19937_64 random(3);
   blocks_.AddRange(kBase, GiB(1));
   const ChunkId all = list_.AddRegion(kBase, MiB(64), ChunkState::kFree);
-  for (int i = 0; i < 16; ++i) blocks_.Add({}, kBase + MiB(4 * i), MiB(4), all);
+  for (int i = 0; i < 16; ++i) blocks_.Add({}, kBase + MiB(4 * i), MiB(4));
   std::vector<ChunkId> used;
   for (int step = 0; step < 5000; ++step) {
     const Bytes size(256 * (1 + random() % 20000));
@@ -59,11 +59,13 @@ TEST_F(ChunkListTest, BlocksFollowSplitsAndMerges) {
       used.pop_back();
     }
     blocks_.ForEach([&](BlockId id) {
-      const Chunk& chunk = chunks_[blocks_[id].first_chunk];
-      ASSERT_LE(chunk.address, blocks_[id].home);
-      ASSERT_LT(blocks_[id].home, chunk.end());
+      for (const Address at : {blocks_[id].home, blocks_[id].end() - Bytes(1)}) {
+        const Chunk& chunk = chunks_[blocks_.ChunkAt(at)];
+        ASSERT_LE(chunk.address, at);
+        ASSERT_LT(at, chunk.end());
+      }
     });
-    ChunkId first = blocks_[0].first_chunk;
+    ChunkId first = blocks_.ChunkAt(kBase);
     ASSERT_EQ(list_.CheckRegion(first), "");
   }
 }

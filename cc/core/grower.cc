@@ -80,7 +80,7 @@ std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockH
   std::vector<BlockId> blocks;
   Address at = fill.at;
   for (size_t i = 0; i < fill.sizes.size(); ++i) {
-    blocks.push_back(memory_->blocks.Add(handles[i], at, fill.sizes[i], opened));
+    blocks.push_back(memory_->blocks.Add(handles[i], at, fill.sizes[i]));
     at = at + fill.sizes[i];
   }
   const ChunkId settled = memory_->space.Settle(opened);

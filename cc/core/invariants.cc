@@ -19,9 +19,10 @@ bool Covers(const Chunk& chunk, Address address) {
 }
 
 // Boundaries of chunks inside the block.
-int CountSeams(const ChunkStore& chunks, const Block& block) {
+int CountSeams(const Memory& memory, const Block& block) {
+  const ChunkStore& chunks = memory.chunks;
   int seams = 0;
-  ChunkId id = block.first_chunk;
+  ChunkId id = memory.blocks.ChunkAt(block.home);
   for (; id != kNone && chunks[id].end() < block.end(); id = chunks[id].next) ++seams;
   return seams;
 }
@@ -40,8 +41,8 @@ std::string Allocator::CheckInvariants() const {
 
 std::string Allocator::CheckSpace() const {
   for (const PrimitiveRange& range : memory_.blocks.ranges()) {
-    if (range.granules.empty() || range.granules[0] == kNone) continue;
-    const ChunkId any = memory_.blocks[range.granules[0]].first_chunk;
+    if (range.granules.empty() || range.granules[0].block == kNone) continue;
+    const ChunkId any = memory_.blocks.ChunkAt(range.base);
     std::string problem = memory_.space.CheckRegion(FirstOfRegion(memory_.chunks, any));
     if (!problem.empty()) return problem;
   }
@@ -54,8 +55,10 @@ std::string Allocator::CheckBlocks() const {
   memory_.blocks.ForEach([&](BlockId id) {
     const Block& block = memory_.blocks[id];
     total += block.size;
-    if (!Covers(memory_.chunks[block.first_chunk], block.home)) problem = "a block points at the wrong chunk";
-    if (memory_.chunks[block.first_chunk].state == ChunkState::kHole) problem = "a block lies in a hole";
+    for (const Address at : {block.home, block.end() - Bytes(1)}) {
+      if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at)) problem = "a byte of a block leads to the wrong chunk";
+    }
+    if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole) problem = "a block lies in a hole";
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();
@@ -69,7 +72,7 @@ std::string Allocator::CheckSeams() const {
   memory_.blocks.ForEach([&](BlockId id) {
     const Block& block = memory_.blocks[id];
     if (block.size == memory_.blocks.granularity()) return;
-    if (CountSeams(memory_.chunks, block) != block.seams) problem = "a block does not know its seams";
+    if (CountSeams(memory_, block) != block.seams) problem = "a block does not know its seams";
     if (block.seams > 0) seamed += block.size;
   });
   if (seamed != memory_.blocks.seamed_bytes()) problem = "the bytes of blocks with seams do not add up";

@@ -59,7 +59,7 @@ void Memory::Pin(BlockHandle handle) {
 
 bool Memory::IsFree(BlockId id) const {
   const Block& block = blocks[id];
-  const Chunk& chunk = chunks[block.first_chunk];
+  const Chunk& chunk = chunks[blocks.ChunkAt(block.home)];
   return chunk.state == ChunkState::kFree && block.end() <= chunk.end();
 }
 
@@ -71,8 +71,7 @@ ChunkId Memory::HoleAt(Address address) const {
 }
 
 ChunkId Memory::TakeInterval(Address from, Address to) {
-  ChunkId free = blocks[blocks.At(from)].first_chunk;
-  while (chunks[free].end() <= from) free = chunks[free].next;
+  const ChunkId free = blocks.ChunkAt(from);
   const ChunkId used = space.Take(free, from - chunks[free].address, to - from);
   chunks[used].next_piece = kNone;
   return used;

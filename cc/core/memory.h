@@ -19,7 +19,7 @@ namespace gmlake {
 // Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
 struct Memory {
   explicit Memory(Bytes granularity, const Thresholds& thresholds = {})
-      : thresholds(thresholds), blocks(granularity) {}
+      : thresholds(thresholds), blocks(granularity, &chunks) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 

@@ -119,7 +119,7 @@ void RangeTable::MoveLeases(RangeId from, RangeId to) {
     std::vector<RangeId>& aliases = (*blocks_)[id].aliases;
     std::replace(aliases.begin(), aliases.end(), from, to);
     const Block& block = (*blocks_)[id];
-    for (ChunkId at = block.first_chunk; at != kNone && (*chunks_)[at].address < block.end(); at = (*chunks_)[at].next) {
+    for (ChunkId at = blocks_->ChunkAt(block.home); at != kNone && (*chunks_)[at].address < block.end(); at = (*chunks_)[at].next) {
       Chunk& chunk = (*chunks_)[at];
       if (chunk.address < block.home || chunk.range != from) continue;
       chunk.range = to;
@@ -311,38 +311,20 @@ bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
 bool RangeTable::IsFree(const Piece& piece) const {
   if (piece.block == kNone) return true;
   const Block& block = (*blocks_)[piece.block];
-  const Chunk& chunk = (*chunks_)[ChunkAt(block, piece.from)];
+  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.home + piece.from)];
   return chunk.state == ChunkState::kFree && block.home + piece.to <= chunk.end();
 }
 
 Bytes RangeTable::FreePrefix(const Block& block) const {
-  const Chunk& chunk = (*chunks_)[block.first_chunk];
+  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.home)];
   if (chunk.state != ChunkState::kFree) return Bytes(0);
   return std::min(chunk.end(), block.end()) - block.home;
 }
 
 Bytes RangeTable::FreeSuffix(const Block& block) const {
-  const Chunk& chunk = (*chunks_)[LastChunk(block)];
+  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.end() - Bytes(1))];
   if (chunk.state != ChunkState::kFree) return Bytes(0);
   return block.end() - std::max(chunk.address, block.home);
-}
-
-// The chunk that covers the block's last byte. The block that follows at home knows a chunk near it; without one, all the
-// chunks in the block have to be passed.
-ChunkId RangeTable::LastChunk(const Block& block) const {
-  if ((*chunks_)[block.first_chunk].end() >= block.end()) return block.first_chunk;
-  const BlockId next = blocks_->At(block.end());
-  if (next == kNone) return ChunkAt(block, block.size - Bytes(1));
-  const ChunkId beyond = (*blocks_)[next].first_chunk;
-  return (*chunks_)[beyond].address < block.end() ? beyond : (*chunks_)[beyond].previous;
-}
-
-// The chunk that covers the byte at `offset` of the block.
-ChunkId RangeTable::ChunkAt(const Block& block, Bytes offset) const {
-  const Address address = block.home + offset;
-  ChunkId id = block.first_chunk;
-  while ((*chunks_)[id].end() <= address) id = (*chunks_)[id].next;
-  return id;
 }
 
 }  // namespace gmlake

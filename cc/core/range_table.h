@@ -143,8 +143,6 @@ class RangeTable {
   // Free bytes at the block's beginning, and at its end.
   Bytes FreePrefix(const Block& block) const;
   Bytes FreeSuffix(const Block& block) const;
-  ChunkId ChunkAt(const Block& block, Bytes offset) const;
-  ChunkId LastChunk(const Block& block) const;
 
   BlockTable* blocks_;
   ChunkStore* chunks_;

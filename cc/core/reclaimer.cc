@@ -45,7 +45,7 @@ void Reclaimer::ReleaseAll() {
 // All bytes free, and the device done with them, by whatever address they were used.
 bool Reclaimer::IsIdle(BlockId id) const {
   const Block& block = memory_->blocks[id];
-  const bool done = memory_->chunks[block.first_chunk].freed <= order_->proven();
+  const bool done = memory_->chunks[memory_->blocks.ChunkAt(block.home)].freed <= order_->proven();
   return done && !block.pinned && memory_->IsFree(id) &&
          std::none_of(block.aliases.begin(), block.aliases.end(),
                       [&](RangeId range) { return memory_->ranges[range].quarantined; });
@@ -65,8 +65,8 @@ bool Reclaimer::Release(BlockId id) {
     QuarantineBlock(id);
     return false;
   }
-  const Chunk& chunk = memory_->chunks[block.first_chunk];
-  memory_->space.Close(block.first_chunk, block.home - chunk.address, block.size);
+  const ChunkId chunk = memory_->blocks.ChunkAt(block.home);
+  memory_->space.Close(chunk, block.home - memory_->chunks[chunk].address, block.size);
   memory_->blocks.Remove(id);
   if (driver_->Release(block.handle).ok()) return true;
   memory_->wreckage.bytes += block.size;

@@ -112,7 +112,7 @@ Sleeper::Contents Sleeper::ContentsOf(const std::unordered_set<ChunkId>& dropped
   ChunkId last = kNone;
   memory_->blocks.ForEach([&](BlockId id) {
     const Block& block = memory_->blocks[id];
-    for (ChunkId at = block.first_chunk; at != kNone && memory_->chunks[at].address < block.end();
+    for (ChunkId at = memory_->blocks.ChunkAt(block.home); at != kNone && memory_->chunks[at].address < block.end();
          at = memory_->chunks[at].next) {
       const Chunk& chunk = memory_->chunks[at];
       if (at == last || chunk.state != ChunkState::kUsed || unwanted.count(at) != 0) continue;
@@ -161,9 +161,9 @@ void Sleeper::ForgetBlock(BlockId id) {
     }
   }
   const Block& block = memory_->blocks[id];
-  const Chunk& chunk = memory_->chunks[block.first_chunk];
+  const ChunkId chunk = memory_->blocks.ChunkAt(block.home);
   memory_->asleep -= block.size;
-  memory_->space.Close(block.first_chunk, block.home - chunk.address, block.size);
+  memory_->space.Close(chunk, block.home - memory_->chunks[chunk].address, block.size);
   memory_->blocks.Remove(id);
 }
 
