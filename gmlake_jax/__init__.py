@@ -10,29 +10,40 @@ if TYPE_CHECKING:
     from gmlake_jax._version import __version__
     from gmlake_jax.activation import enable, is_active, state
     from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError, SleepError
+    from gmlake_jax.out_of_memory import OutOfMemory, on_oom
+    from gmlake_jax.recording import annotate, mark, record, snapshot
     from gmlake_jax.sleeping import asleep, is_asleep, sleep, tag, wake
     from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit, trim
     from gmlake_jax.summary import memory_summary
+    from gmlake_jax.tracking import track, tracked
 
 __all__ = [
     "ConfigError",
     "GmlakeError",
     "NotActiveError",
+    "OutOfMemory",
     "PluginError",
     "SleepError",
     "__version__",
+    "annotate",
     "asleep",
     "empty_cache",
     "enable",
     "is_active",
     "is_asleep",
+    "mark",
     "memory_stats",
     "memory_summary",
+    "on_oom",
+    "record",
     "reset_peak_memory_stats",
     "set_memory_limit",
     "sleep",
+    "snapshot",
     "state",
     "tag",
+    "track",
+    "tracked",
     "trim",
     "wake",
 ]
@@ -58,6 +69,14 @@ _HOME = {
     "reset_peak_memory_stats": "stats",
     "set_memory_limit": "stats",
     "memory_summary": "summary",
+    "OutOfMemory": "out_of_memory",
+    "on_oom": "out_of_memory",
+    "annotate": "recording",
+    "mark": "recording",
+    "record": "recording",
+    "snapshot": "recording",
+    "track": "tracking",
+    "tracked": "tracking",
 }
 
 

@@ -7,6 +7,7 @@ Two ways lead here: the entry point (GMLAKE=1), where nothing may fail, because 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 from dataclasses import dataclass
@@ -54,6 +55,9 @@ def _install(options: Options) -> None:
             verbose=options.verbose,
             idle_trim_s=options.idle_trim,
             wait_s=options.wait,
+            record_path=options.record,
+            record_events=options.record_events,
+            oom_folder=options.oom_dir,
         )
     except RuntimeError as error:
         raise PluginError(str(error)) from None
@@ -72,6 +76,13 @@ def _show_live() -> None:
     show_live()
 
 
+def _register_recording(path: str | None) -> None:
+    if path is not None:
+        from gmlake_jax.recording import write_at_exit
+
+        write_at_exit()
+
+
 def _install_once(options: Options) -> None:
     if _process.options == options:
         return
@@ -82,6 +93,7 @@ def _install_once(options: Options) -> None:
     _register_stats_file(options.stats_file)
     if options.top:
         _show_live()
+    _register_recording(options.record)
 
 
 def _step_aside(reason: str, level: int) -> None:
@@ -126,6 +138,11 @@ def enable(**options: Any) -> None:
 def is_active() -> bool:
     """Whether the allocator serves at least one device of this process. False until JAX has created its devices."""
     return _process.options is not None and open_library().num_devices() > 0
+
+
+def may_become_active() -> bool:
+    """Whether the allocator is installed, or will be when JAX creates its devices. Cheap, loads nothing."""
+    return _process.options is not None or "GMLAKE" in os.environ
 
 
 def state() -> str:

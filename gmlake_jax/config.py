@@ -83,6 +83,27 @@ def _parse_path(value: Any) -> str:
     return path
 
 
+def _parse_new_file(value: Any) -> str:
+    path = os.path.expanduser(str(value))
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise ValueError("there is no such folder")
+    return path
+
+
+def _parse_folder(value: Any) -> str:
+    path = os.path.expanduser(str(value))
+    if not os.path.isdir(path):
+        raise ValueError("there is no such folder")
+    return path
+
+
+def _parse_count(value: Any) -> int:
+    count = int(str(value).replace("_", ""))
+    if count < 1:
+        raise ValueError("expected a number of at least 1")
+    return count
+
+
 def _option(default: Any, parse: Callable[[Any], Any], effect: str) -> Any:
     return field(default=default, metadata={"parse": parse, "effect": effect})
 
@@ -101,6 +122,9 @@ class Options:
     stock_plugin: str | None = _option(None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one")
     stats_file: str | None = _option(None, str, "JSON file that gets the memory statistics when the program ends")
     top: bool = _option(True, _parse_bool, "show the memory statistics to gmlake top")
+    record: str | None = _option(None, _parse_new_file, "file that gets a recording of the whole program")
+    record_events: int = _option(1_000_000, _parse_count, "how many events that recording keeps")
+    oom_dir: str | None = _option(None, _parse_folder, "folder that gets a report and a snapshot when memory runs out")
 
 
 _FIELDS = {option.name: option for option in dataclasses.fields(Options)}

@@ -72,7 +72,7 @@ def _content() -> dict[str, Any] | None:
     from gmlake_jax.stats import derive
 
     library = open_library()
-    devices = [derive(library.stats(index)) for index in range(library.num_devices())]
+    devices = [derive(library.stats(index)) for index in library.ordinals()]
     if not devices:
         return None
     pid = os.getpid()

@@ -39,10 +39,11 @@ def device_index(device: DeviceLike) -> int:
 
 
 def active_index(device: DeviceLike) -> int:
+    """The CUDA ordinal of a device that the allocator serves; NotActiveError for any other."""
     index = device_index(device)
     if not activation.is_active():
         raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
-    if not 0 <= index < open_library().num_devices():
+    if index not in open_library().ordinals():
         raise NotActiveError(f"gmlake_jax serves no device {index} in this process")
     return index
 

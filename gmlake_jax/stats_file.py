@@ -18,8 +18,15 @@ _FORMAT = "gmlake-stats-1"
 
 def _collect() -> dict[str, Any]:
     library = open_library()
-    devices = [derive(library.stats(index)) for index in range(library.num_devices())]
-    return {"format": _FORMAT, "version": __version__, "state": library.state(), "devices": devices}
+    ordinals = library.ordinals()
+    devices = [derive(library.stats(ordinal)) for ordinal in ordinals]
+    return {
+        "format": _FORMAT,
+        "version": __version__,
+        "state": library.state(),
+        "ordinals": ordinals,
+        "devices": devices,
+    }
 
 
 def _write(path: Path) -> None:
@@ -51,11 +58,12 @@ def read(path: str) -> dict[str, Any]:
 
 
 def read_device(path: str, device: int) -> dict[str, Any]:
-    """The statistics of one device in such a file."""
+    """The statistics of one device, by its CUDA ordinal, in such a file."""
     content = read(path)
     devices: list[dict[str, Any]] = content["devices"]
     if not devices:
         raise CommandError(f"{path}: the program had no device under gmlake_jax ({content['state']})")
-    if not 0 <= device < len(devices):
-        raise CommandError(f"{path}: no device {device}; the program had devices 0 to {len(devices) - 1}")
-    return devices[device]
+    ordinals: list[int] = content.get("ordinals", list(range(len(devices))))
+    if device not in ordinals:
+        raise CommandError(f"{path}: no device {device}; the program had {', '.join(map(str, ordinals))}")
+    return devices[ordinals.index(device)]

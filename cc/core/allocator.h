@@ -81,10 +81,11 @@ class Allocator {
   AllocatorStats StatsOfDevice();
   void ResetPeaks();
   // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
-  Snapshot TakeSnapshot();
+  // `recording`, if given, gets the recording up to the same instant.
+  Snapshot TakeSnapshot(Recording* recording = nullptr);
   // From now on the last `max_events` events are kept; 0 stops it. Starting again starts anew.
   void Record(int64_t max_events);
-  Recording ReadRecording() const;
+  bool is_recording() const;
   // The program names this moment in the recording, with this thread's label.
   void MarkMoment();
   // `name`: which leases count, by their labels; empty for all.

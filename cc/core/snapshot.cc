@@ -66,7 +66,7 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   return stats;
 }
 
-Snapshot Allocator::TakeSnapshot() {
+Snapshot Allocator::TakeSnapshot(Recording* recording) {
   const StatusOr<DeviceMemory> device = driver_.QueryMemory();
   std::lock_guard<std::mutex> lock(mutex_);
   Snapshot snapshot;
@@ -82,6 +82,7 @@ Snapshot Allocator::TakeSnapshot() {
   std::sort(snapshot.leases.begin(), snapshot.leases.end(),
             [](const LeaseRow& a, const LeaseRow& b) { return a.address < b.address; });
   MarkDoubts(&snapshot);
+  if (recording != nullptr) *recording = journal_.recorder().Read();
   return snapshot;
 }
 
@@ -122,9 +123,9 @@ void Allocator::Record(int64_t max_events) {
   }
 }
 
-Recording Allocator::ReadRecording() const {
+bool Allocator::is_recording() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return journal_.recorder().Read();
+  return journal_.recorder().is_on();
 }
 
 void Allocator::MarkMoment() {

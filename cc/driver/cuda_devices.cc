@@ -23,12 +23,15 @@ StatusOr<CudaDevice> Describe(const CudaFunctions& cuda, int ordinal) {
   if (!got.ok()) return got;
   char name[128] = "unknown device";
   cuda.cuDeviceGetName(name, sizeof(name), device);
+  char bus_id[32] = "";
+  cuda.cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), device);
   size_t total = 0;
   const Status sized = ToStatus(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
   if (!sized.ok()) return sized;
   CudaDevice result;
   result.ordinal = ordinal;
   result.name = name;
+  result.pci_bus_id = bus_id;
   result.total = Bytes(static_cast<int64_t>(total));
   result.default_pool = DefaultPool(cuda, device);
   result.has_virtual_memory =

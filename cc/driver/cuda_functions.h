@@ -19,6 +19,7 @@
   X(cuDeviceGetCount)                    \
   X(cuDeviceGet)                         \
   X(cuDeviceGetName)                     \
+  X(cuDeviceGetPCIBusId)                 \
   X(cuDeviceGetAttribute)                \
   X(cuDeviceTotalMem)                    \
   X(cuDeviceCanAccessPeer)               \

@@ -7,40 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "cc/pjrt/door.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/installation.h"
 #include "cc/pjrt/probe_report.h"
+#include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleep_entries.h"
 
 namespace {
 
+using gmlake::Answer;
 using gmlake::Bytes;
+using gmlake::CopyText;
+using gmlake::FindDevice;
 using gmlake::Installation;
 using gmlake::ServedDevice;
 using gmlake::Status;
 
-void CopyText(const std::string& text, char* target, size_t size) {
-  if (target == nullptr || size == 0) return;
-  const size_t count = std::min(text.size(), size - 1);
-  std::memcpy(target, text.data(), count);
-  target[count] = '\0';
-}
-
-int Answer(const Status& status, char* message, size_t size) {
-  CopyText(status.message(), message, size);
-  return status.ok() ? 0 : -1;
-}
-
-// Null for a device that is not served, and in a forked child, where its locks may be held for ever.
-ServedDevice* FindDevice(int ordinal) {
-  gmlake::DeviceRegistry* registry = Installation::Instance().registry();
-  if (registry == nullptr || gmlake::InForkedChild()) return nullptr;
-  ServedDevice* device = registry->Find(ordinal);
-  return device != nullptr && device->is_verified() ? device : nullptr;
-}
-
 int Install(const char* stock_path, const GmlakeOptions* given, char* message, size_t size) {
-  if (stock_path == nullptr) return Answer({gmlake::StatusCode::kInvalidArgument, "no CUDA plugin was named"}, message, size);
+  if (stock_path == nullptr) return Answer(Status(gmlake::StatusCode::kInvalidArgument, "no CUDA plugin was named"), message, size);
   const gmlake::StatusOr<gmlake::Options> options = gmlake::OptionsFrom(given);
   if (!options.ok()) return Answer(options.status(), message, size);
   return Answer(Installation::Instance().Install(stock_path, *options), message, size);
@@ -48,13 +33,7 @@ int Install(const char* stock_path, const GmlakeOptions* given, char* message, s
 
 int IsInstalled() { return Installation::Instance().is_installed() ? 1 : 0; }
 
-int NumDevices() {
-  gmlake::DeviceRegistry* registry = Installation::Instance().registry();
-  if (registry == nullptr || gmlake::InForkedChild()) return 0;
-  int count = 0;
-  for (const ServedDevice* device : registry->Devices()) count += device->is_verified() ? 1 : 0;
-  return count;
-}
+int NumDevices() { return static_cast<int>(gmlake::ServedOrdinals().size()); }
 
 const char* State() {
   static thread_local std::string line;
@@ -66,7 +45,8 @@ const char* State() {
 int ReadStats(int ordinal, gmlake::AllocatorStats* stats) {
   ServedDevice* device = FindDevice(ordinal);
   if (device == nullptr || stats == nullptr) return -1;
-  *stats = device->core().Stats();
+  *stats = device->core().StatsOfDevice();
+  stats->num_soft_failures = gmlake::Shortages::Instance().NumUnnoticed(ordinal);
   return 0;
 }
 
@@ -166,6 +146,6 @@ extern "C" __attribute__((visibility("default"))) const GmlakeApi* GmlakeGetApi(
   static const GmlakeApi api = {sizeof(GmlakeApi), &Install,    &IsInstalled, &NumDevices, &State,
                                 &ReadStats,        &ResetPeaks, &Trim,        &SetLimit,   &Sleep,
                                 &Wake,             &IsAsleep,   &Tag,         &SharedAddresses,
-                                &ReleaseHostStore, &DeviceMemory, &Probe};
+                                &ReleaseHostStore, &DeviceMemory, &Probe, gmlake::HistoryApi()};
   return &api;
 }

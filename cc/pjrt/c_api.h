@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cc/pjrt/history_api.h"
 #include "cc/telemetry/stats.h"
 
 extern "C" {
@@ -29,6 +30,9 @@ struct GmlakeOptions {
   int32_t verbose;          // non-zero: one line on stderr when a device becomes active
   double idle_trim_s;       // seconds without requests after which idle memory is given back; 0: never
   double wait_s;            // seconds that a request waits for a device which others have filled
+  const char* record_path;  // file that gets a recording from the start; null: none is made
+  int64_t record_events;    // how many events it keeps
+  const char* oom_folder;   // where requests that could not be met are saved; null: nowhere
 };
 
 struct GmlakeSleepOptions {
@@ -79,6 +83,9 @@ struct GmlakeApi {
   // Tries the driver on its own, without a client: create, map, set access, write, unmap of two granules per device.
   // Writes a text report; 0 if every device can be served.
   int (*probe)(const char* driver_path, char* report, size_t report_size);
+
+  // Snapshots, recordings, labels, tracks, shortages.
+  const GmlakeHistoryApi* history;
 };
 
 // The only symbol besides GetPjrtApi that the library exports.

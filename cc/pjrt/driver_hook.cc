@@ -10,8 +10,7 @@
 #include "cc/driver/cuda_result.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/pressure_hook.h"
-#include "cc/pjrt/refusals.h"
-#include "cc/report/shortage.h"
+#include "cc/pjrt/shortages.h"
 
 namespace gmlake {
 namespace {
@@ -42,11 +41,9 @@ CudaResult RefuseInChild() {
 
 CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
   if (code == StatusCode::kOutOfMemory) {
-    const Bytes asked(static_cast<int64_t>(size));
-    Refusals::Instance().Record(DescribeShortage(device->ordinal(), asked, device->core().Stats()));
+    Shortages::Instance().Record(device, Bytes(static_cast<int64_t>(size)));
   } else if (device->core().IsAsleep()) {
-    Refusals::Instance().Record("[gmlake_jax] device " + std::to_string(device->ordinal()) +
-                                " is asleep; call gmlake_jax.wake() before using it");
+    Shortages::Instance().RecordAsleep(device, Bytes(static_cast<int64_t>(size)));
   }
   return ToCudaResult(code);
 }

@@ -35,6 +35,15 @@ bool ErrorTexts::Answer(PJRT_Error_Message_Args* args) const {
   return true;
 }
 
+bool ErrorTexts::Repeat(PJRT_Error_Message_Args* args) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = texts_.find(args->error);
+  if (found == texts_.end()) return false;
+  args->message = found->second.data();
+  args->message_size = found->second.size();
+  return true;
+}
+
 void ErrorTexts::Forget(const PJRT_Error* error) {
   const std::lock_guard<std::mutex> lock(mutex_);
   texts_.erase(error);

@@ -25,6 +25,8 @@ class ErrorTexts {
   bool IsSet(const PJRT_Error* error) const;
   // Answers with the text of Set; false, and nothing done, for any other error.
   bool Answer(PJRT_Error_Message_Args* args) const;
+  // If Append was called for this error: the same text again, and true.
+  bool Repeat(PJRT_Error_Message_Args* args);
   // The error is about to be destroyed.
   void Forget(const PJRT_Error* error);
 

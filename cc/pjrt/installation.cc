@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cc/pjrt/driver_hook.h"
+#include "cc/pjrt/shortages.h"
 #include "cc/pjrt/table.h"
 
 namespace gmlake {
@@ -42,6 +43,7 @@ Status Installation::InstallUnder(const StockPlugin& plugin, const Options& opti
     RemoveDriverHook(*point);
     return wrapped;
   }
+  Shortages::Instance().SetOptions({options.oom_folder, options.record_path});
   table_ = plugin.api;
   registry_ = std::move(registry);
   std::atexit(&StopAtExit);

@@ -110,6 +110,9 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   options.verbose = given->verbose != 0;
   options.idle_trim_s = given->idle_trim_s;
   options.wait_s = given->wait_s;
+  if (given->record_path != nullptr) options.record_path = given->record_path;
+  if (given->record_events > 0) options.record_events = given->record_events;
+  if (given->oom_folder != nullptr) options.oom_folder = given->oom_folder;
   const Status valid = Validate(options);
   if (!valid.ok()) return valid;
   return options;
@@ -118,6 +121,8 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
 StatusOr<Options> OptionsFromEnvironment() {
   Options options;
   options.driver_path = Variable("GMLAKE_DRIVER");
+  options.record_path = Variable("GMLAKE_RECORD");
+  options.oom_folder = Variable("GMLAKE_OOM_DIR");
   for (Status read : {ReadLimit(Variable("GMLAKE_LIMIT"), &options),
                       ReadFlag("GMLAKE_PREALLOCATE", &options.preallocate),
                       ReadFlag("GMLAKE_VERBOSE", &options.verbose),

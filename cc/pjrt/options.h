@@ -22,13 +22,16 @@ struct Options {
   bool verbose = false;
   double idle_trim_s = 0;  // seconds without requests after which idle memory is given back; 0: never
   double wait_s = 0;       // seconds that a request waits for a device which others have filled
+  std::string record_path;  // empty: no recording from the start
+  int64_t record_events = 1'000'000;
+  std::string oom_folder;   // empty: nowhere
 };
 
 // Null means all defaults. kInvalidArgument for a value that cannot be followed.
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given);
 
 // GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_DRIVER,
-// GMLAKE_IDLE_TRIM and GMLAKE_WAIT in seconds.
+// GMLAKE_IDLE_TRIM and GMLAKE_WAIT in seconds, GMLAKE_RECORD, GMLAKE_OOM_DIR.
 StatusOr<Options> OptionsFromEnvironment();
 // GMLAKE_STOCK_PLUGIN; empty where it is not set.
 std::string StockPluginFromEnvironment();

@@ -57,6 +57,7 @@ StatusOr<std::unique_ptr<ServedDevice>> ServedDevice::Open(const CudaFunctions& 
   std::string blocks = (*driver)->Describe();
   std::unique_ptr<ServedDevice> served(
       new ServedDevice(cuda, device, std::move(*driver), std::move(blocks), *limit, options));
+  if (!options.record_path.empty()) served->core().Record(options.record_events);
   const Status preallocated = options.preallocate ? served->Preallocate() : OkStatus();
   if (!preallocated.ok()) return preallocated;
   return served;

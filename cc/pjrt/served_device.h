@@ -27,6 +27,8 @@ class ServedDevice {
                                                       const Options& options);
 
   int ordinal() const { return device_.ordinal; }
+  const std::string& name() const { return device_.name; }
+  const std::string& pci_bus_id() const { return device_.pci_bus_id; }
   void* default_pool() const { return device_.default_pool; }
   Allocator& core() { return core_; }
   TslAllocator& allocator() { return allocator_; }

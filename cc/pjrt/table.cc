@@ -6,7 +6,9 @@
 #include <iterator>
 #include <string>
 
+#include "cc/pjrt/label_entries.h"
 #include "cc/pjrt/page_protection.h"
+#include "cc/pjrt/retry_entries.h"
 #include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/table_entries.h"
 
@@ -31,6 +33,11 @@ void Restore(const PJRT_Api& stock, PJRT_Api* api) {
   Replace(&api->PJRT_Client_Create, stock.PJRT_Client_Create).IgnoreError();
   Replace(&api->PJRT_Client_Destroy, stock.PJRT_Client_Destroy).IgnoreError();
   Replace(&api->PJRT_Device_MemoryStats, stock.PJRT_Device_MemoryStats).IgnoreError();
+  Replace(&api->PJRT_LoadedExecutable_Execute, stock.PJRT_LoadedExecutable_Execute).IgnoreError();
+  Replace(&api->PJRT_LoadedExecutable_Destroy, stock.PJRT_LoadedExecutable_Destroy).IgnoreError();
+  Replace(&api->PJRT_Client_BufferFromHostBuffer, stock.PJRT_Client_BufferFromHostBuffer).IgnoreError();
+  Replace(&api->PJRT_Buffer_CopyToDevice, stock.PJRT_Buffer_CopyToDevice).IgnoreError();
+  Replace(&api->PJRT_Buffer_CopyToMemory, stock.PJRT_Buffer_CopyToMemory).IgnoreError();
   RestoreSleepEntries(api);
 }
 
@@ -81,7 +88,8 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
                                  Replace(&api->PJRT_Client_Create, &CreateClient),
                                  Replace(&api->PJRT_Client_Destroy, &DestroyClient),
                                  Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
-                                 WrapSleepEntries(api)}) {
+                                 WrapSleepEntries(api), WrapLabelEntries(stock, api),
+                                 WrapRetryEntries(stock, api)}) {
     if (replaced.ok()) continue;
     Restore(stock, api);
     return replaced;

@@ -9,7 +9,7 @@
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/memory_stats.h"
 #include "cc/pjrt/plugin_client.h"
-#include "cc/pjrt/refusals.h"
+#include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/verification.h"
 
@@ -133,8 +133,9 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
 void ErrorMessage(PJRT_Error_Message_Args* args) {
   if (wrapped->texts.Answer(args)) return;
   wrapped->stock.PJRT_Error_Message(args);
-  if (!TellsOfExhaustion(std::string(args->message, args->message_size))) return;
-  const std::string story = Refusals::Instance().last();
+  const std::string text(args->message, args->message_size);
+  if (!TellsOfExhaustion(text) || wrapped->texts.Repeat(args)) return;
+  const std::string story = Shortages::Instance().Claim(text);
   if (!story.empty()) wrapped->texts.Append(story, args);
 }
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cc/python/history_bindings.h"
 #include "cc/python/library.h"
 #include "cc/python/replay_bindings.h"
 #include "cc/python/sleep_bindings.h"
@@ -37,10 +38,12 @@ T Take(StatusOr<T> result) {
 void Install(const Library& library, const std::string& stock_path,
              std::optional<std::string> driver_path, std::optional<int64_t> limit_bytes,
              std::optional<double> limit_fraction, bool preallocate, bool verbose, double idle_trim_s,
-             double wait_s) {
+             double wait_s, std::optional<std::string> record_path, int64_t record_events,
+             std::optional<std::string> oom_folder) {
   Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes,
                                                    limit_fraction, preallocate, verbose,
-                                                   idle_trim_s, wait_s}));
+                                                   idle_trim_s, wait_s, std::move(record_path),
+                                                   record_events, std::move(oom_folder)}));
 }
 
 // Whether every device can be served, and the report that says so.
@@ -52,6 +55,7 @@ std::pair<bool, std::string> Probe(const Library& library,
 
 void DefineLibrary(nb::module_& m) {
   nb::class_<Library> library(m, "Library");
+  DefineHistory(library);
   library
       .def(
           "__init__",
@@ -61,7 +65,9 @@ void DefineLibrary(nb::module_& m) {
           "path"_a)
       .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
            "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false,
-           "verbose"_a = false, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, WithoutGil())
+           "verbose"_a = false, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0,
+           "record_path"_a = nb::none(), "record_events"_a = 0, "oom_folder"_a = nb::none(),
+           WithoutGil())
       .def("is_installed", &Library::is_installed)
       .def("num_devices", &Library::num_devices)
       .def("state", &Library::state)

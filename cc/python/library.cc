@@ -27,6 +27,9 @@ GmlakeOptions ToC(const InstallOptions& options) {
   c.verbose = options.verbose;
   c.idle_trim_s = options.idle_trim_s;
   c.wait_s = options.wait_s;
+  c.record_path = OrNull(options.record_path);
+  c.record_events = options.record_events;
+  c.oom_folder = OrNull(options.oom_folder);
   if (options.limit_bytes.has_value()) {
     c.limit_kind = GMLAKE_LIMIT_BYTES;
     c.limit_bytes = *options.limit_bytes;

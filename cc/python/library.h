@@ -25,6 +25,9 @@ struct InstallOptions {
   bool verbose = false;
   double idle_trim_s = 0;
   double wait_s = 0;
+  std::optional<std::string> record_path;
+  int64_t record_events = 0;
+  std::optional<std::string> oom_folder;
 };
 
 // The opened library. Copies share one handle, which is never closed. Any thread may call any
@@ -56,6 +59,9 @@ class Library {
     int64_t total;
   };
   StatusOr<DeviceMemory> QueryMemory(int device) const;
+
+  // Snapshots, recordings, labels, tracks, shortages.
+  const GmlakeHistoryApi& history() const { return *api_->history; }
 
   // The report of the capability probe; not ok (with the report as its message) where a device
   // cannot be served.

@@ -1,68 +1,11 @@
 #include "cc/python/stats_dict.h"
 
+#include "cc/telemetry/stats_fields.h"
+
 namespace gmlake {
 namespace {
 
 namespace nb = nanobind;
-
-template <typename Struct, typename T>
-struct Field {
-  const char* name;
-  T Struct::*member;
-};
-
-constexpr Field<AllocatorStats, Bytes> kSizes[] = {
-    {"bytes_in_use", &AllocatorStats::bytes_in_use},
-    {"bytes_requested", &AllocatorStats::bytes_requested},
-    {"peak_bytes_in_use", &AllocatorStats::peak_bytes_in_use},
-    {"peak_bytes_requested", &AllocatorStats::peak_bytes_requested},
-    {"bytes_reserved", &AllocatorStats::bytes_reserved},
-    {"peak_bytes_reserved", &AllocatorStats::peak_bytes_reserved},
-    {"bytes_mapped", &AllocatorStats::bytes_mapped},
-    {"bytes_limit", &AllocatorStats::bytes_limit},
-    {"bytes_quarantined", &AllocatorStats::bytes_quarantined},
-    {"bytes_asleep", &AllocatorStats::bytes_asleep},
-    {"bytes_on_host", &AllocatorStats::bytes_on_host},
-    {"bytes_pending", &AllocatorStats::bytes_pending},
-    {"largest_alloc_size", &AllocatorStats::largest_alloc_size},
-    {"largest_free_block", &AllocatorStats::largest_free_block},
-    {"largest_servable", &AllocatorStats::largest_servable},
-    {"bytes_stitchable", &AllocatorStats::bytes_stitchable},
-    {"bytes_small_free", &AllocatorStats::bytes_small_free},
-    {"bytes_created", &AllocatorStats::bytes_created},
-    {"bytes_released", &AllocatorStats::bytes_released},
-    {"bytes_device_total", &AllocatorStats::bytes_device_total},
-    {"bytes_device_free", &AllocatorStats::bytes_device_free},
-    {"bytes_outside", &AllocatorStats::bytes_outside},
-};
-
-constexpr Field<AllocatorStats, int64_t> kCounts[] = {
-    {"num_allocs", &AllocatorStats::num_allocs},
-    {"num_frees", &AllocatorStats::num_frees},
-    {"num_live", &AllocatorStats::num_live},
-    {"num_failures", &AllocatorStats::num_failures},
-    {"num_blocks", &AllocatorStats::num_blocks},
-    {"num_ranges", &AllocatorStats::num_ranges},
-    {"num_stitched_ranges", &AllocatorStats::num_stitched_ranges},
-    {"num_reclaimed_ranges", &AllocatorStats::num_reclaimed_ranges},
-    {"num_quarantined_blocks", &AllocatorStats::num_quarantined_blocks},
-    {"num_free_pieces", &AllocatorStats::num_free_pieces},
-    {"num_stream_waits", &AllocatorStats::num_stream_waits},
-    {"num_device_waits", &AllocatorStats::num_device_waits},
-};
-
-constexpr Field<DriverCallStats, int64_t> kCalls[] = {
-    {"create", &DriverCallStats::create},
-    {"map", &DriverCallStats::map},
-    {"set_access", &DriverCallStats::set_access},
-    {"unmap", &DriverCallStats::unmap},
-    {"release", &DriverCallStats::release},
-    {"reserve", &DriverCallStats::reserve},
-    {"free_address", &DriverCallStats::free_address},
-    {"record_event", &DriverCallStats::record_event},
-};
-
-constexpr const char* kWays[kNumWays] = {"small", "reuse", "split", "stitch", "grow"};
 
 nb::dict WaysToDict(const WayStats (&by_way)[kNumWays]) {
   nb::dict ways;
@@ -70,14 +13,14 @@ nb::dict WaysToDict(const WayStats (&by_way)[kNumWays]) {
     nb::dict entry;
     entry["count"] = by_way[way].count;
     entry["bytes"] = by_way[way].bytes.count();
-    ways[kWays[way]] = entry;
+    ways[kWayNames[way]] = entry;
   }
   return ways;
 }
 
 nb::dict CallsToDict(const DriverCallStats& calls) {
   nb::dict result;
-  for (const auto& field : kCalls) result[field.name] = calls.*field.member;
+  for (const auto& field : kCallFields) result[field.name] = calls.*field.member;
   result["time_us"] = calls.time_us;
   return result;
 }
@@ -86,8 +29,8 @@ nb::dict CallsToDict(const DriverCallStats& calls) {
 
 nb::dict ToDict(const AllocatorStats& stats) {
   nb::dict result;
-  for (const auto& field : kSizes) result[field.name] = (stats.*field.member).count();
-  for (const auto& field : kCounts) result[field.name] = stats.*field.member;
+  for (const auto& field : kSizeFields) result[field.name] = (stats.*field.member).count();
+  for (const auto& field : kCountFields) result[field.name] = stats.*field.member;
   result["ways"] = WaysToDict(stats.by_way);
   result["driver_calls"] = CallsToDict(stats.driver_calls);
   return result;

@@ -1,5 +1,7 @@
 #include "cc/report/shortage.h"
 
+#include <algorithm>
+
 namespace gmlake {
 namespace {
 
@@ -12,15 +14,29 @@ std::string Unless0(Bytes size, const std::string& what) {
   return size == Bytes(0) ? "" : ", " + ToString(size) + " " + what;
 }
 
-// The limit allows it, so it is the device that has no more: somebody else holds the rest.
 std::string Verdict(Bytes asked, const AllocatorStats& stats) {
-  if (stats.bytes_in_use + asked > stats.bytes_limit) {
-    return "Over the limit by " + ToString(stats.bytes_in_use + asked - stats.bytes_limit) + ".";
+  switch (CauseOf(asked, stats)) {
+    case Cause::kLimit:
+      return "Over the limit by " + ToString(stats.bytes_in_use + asked - stats.bytes_limit) + ".";
+    case Cause::kDevice:
+      return "The limit would allow it; the device has no more memory to give, so something outside gmlake_jax holds it.";
+    case Cause::kScattered:
+      return "Enough is free, but only " + ToString(stats.bytes_stitchable) + " of it can be made one piece.";
   }
-  return "The limit would allow it; the device has no more memory to give, so something outside gmlake_jax holds it.";
+  return "";
 }
 
 }  // namespace
+
+Cause CauseOf(Bytes asked, const AllocatorStats& stats) {
+  if (stats.bytes_in_use + asked > stats.bytes_limit) return Cause::kLimit;
+  const bool device_known = stats.bytes_device_total > Bytes(0);
+  const Bytes room = stats.bytes_limit - stats.bytes_reserved;
+  const Bytes growth = device_known ? std::min(room, stats.bytes_device_free) : Bytes(0);
+  // What should have fitted was refused by the driver, whatever it says of its memory.
+  const bool scattered = device_known && Idle(stats) + growth >= asked && stats.largest_servable < asked;
+  return scattered ? Cause::kScattered : Cause::kDevice;
+}
 
 std::string DescribeShortage(int ordinal, Bytes asked, const AllocatorStats& stats) {
   return "[gmlake_jax] device " + std::to_string(ordinal) + ": asked for " + ToString(asked) + "; of a limit of " +

@@ -102,7 +102,7 @@ struct Snapshot {
 struct Recording {
   std::vector<Event> events;
   int64_t dropped = 0;   // older events that are gone
-  int64_t start_ns = 0;  // MonotonicNs() at time_ns 0
+  int64_t start_ns = 0;  // MonotonicNs() at time_ns 0; 0: nothing is being recorded
 };
 
 // A clock that never goes back (CLOCK_MONOTONIC), in nanoseconds; and the same clock to some milliseconds, for a tenth of

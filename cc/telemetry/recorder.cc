@@ -11,7 +11,10 @@ void Recorder::Start(int64_t max_events) {
   start_ns_ = MonotonicNs();
 }
 
-void Recorder::Stop() { std::vector<Event>().swap(ring_); }
+void Recorder::Stop() {
+  std::vector<Event>().swap(ring_);
+  start_ns_ = 0;
+}
 
 Recording Recorder::Read() const {
   const size_t kept = std::min(static_cast<size_t>(count_), ring_.size());

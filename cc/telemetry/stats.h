@@ -65,6 +65,7 @@ struct AllocatorStats {
   int64_t num_frees = 0;
   int64_t num_live = 0;
   int64_t num_failures = 0;      // requests refused for want of memory
+  int64_t num_soft_failures = 0; // of these, those that no error of the program was about (so far)
   int64_t num_blocks = 0;        // physical blocks held
   int64_t num_ranges = 0;        // ranges reserved, primitive and stitched
   int64_t num_stitched_ranges = 0;

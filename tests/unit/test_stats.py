@@ -36,6 +36,7 @@ RAW = {
     "num_frees": 1200,
     "num_live": 34,
     "num_failures": 2,
+    "num_soft_failures": 1,
     "num_blocks": 9,
     "num_ranges": 11,
     "num_stitched_ranges": 2,
@@ -88,8 +89,8 @@ class FakeDevice:
         if limit_bytes < RAW["bytes_in_use"]:
             raise RuntimeError("60.0 MiB are in use")
 
-    def num_devices(self):
-        return 1
+    def ordinals(self):
+        return [0]
 
 
 @pytest.fixture

@@ -86,6 +86,11 @@ EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice) {
+  std::strncpy(id, "0000:01:00.0", static_cast<size_t>(length));
+  return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuDeviceTotalMem_v2(size_t* total, CUdevice) { *total = Script().total; return CUDA_SUCCESS; }
 
 EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {

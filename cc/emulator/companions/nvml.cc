@@ -1,4 +1,6 @@
 // libnvidia-ml: enough to find the devices and describe them.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +13,7 @@ namespace {
 constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
+constexpr int kInsufficientSize = 7;
 
 // nvmlFieldValue_t and nvmlGpuFabricInfoV_t. Both are answered with "there is no such thing here", which keeps XLA's
 // log quiet.
@@ -32,6 +35,12 @@ struct FabricInfo {
 // nvmlConfComputeSystemState_t: confidential computing is off.
 struct ConfidentialComputing {
   unsigned environment, feature, developer_mode;
+};
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
 };
 
 // A handle is the device's number plus one: null is no device.
@@ -88,6 +97,15 @@ GMLAKE_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** handle
   if (std::sscanf(id, "%x:%x", &domain, &bus) != 2 || bus == 0 || !Exists(bus - 1)) return kNotFound;
   *handle = HandleOf(bus - 1);
   return 0;
+}
+
+// This process alone uses the device.
+GMLAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, ProcessInfo* processes) {
+  if (*count == 0) return kInsufficientSize;
+  const int index = static_cast<int>(reinterpret_cast<uintptr_t>(device)) - 1;
+  processes[0] = {static_cast<unsigned>(getpid()),
+                  gmlake::emulator::CallDriver<size_t>("gmlake_emulator_used", 0, index), 0, 0};
+  return Store(count, 1);
 }
 
 GMLAKE_EXPORT int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {

@@ -1,0 +1,51 @@
+// Carries the question "memory ran out; can you free some?" from the thread that needs memory to a thread of Python's.
+//
+// The thread that asks may be any, and the program may hold locks of XLA's on it; Python's lock may be held by a thread that
+// waits for one of those. So the asker never takes Python's lock: it puts the question here and waits, for a bounded time.
+#ifndef GMLAKE_PYTHON_SHORTAGE_MAILBOX_H_
+#define GMLAKE_PYTHON_SHORTAGE_MAILBOX_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace gmlake {
+
+// GmlakeShortage with texts of its own.
+struct ShortageNote {
+  int device = 0;
+  int64_t asked_bytes = 0;
+  int64_t bytes_in_use = 0;
+  int64_t bytes_limit = 0;
+  int64_t largest_servable = 0;
+  std::string label;
+  std::string report;
+};
+
+// Model: at most one question at a time, and its answer. Threads: any number may ask (the others get "no" at once), one
+// answers. Invariant: an answer that comes too late reaches nobody.
+class ShortageMailbox {
+ public:
+  // Waits for the answer, at most `patience`; false where there is none.
+  bool Ask(const ShortageNote& note, std::chrono::milliseconds patience);
+  // Waits for a question, at most `patience`.
+  std::optional<ShortageNote> Next(std::chrono::milliseconds patience);
+  void Answer(bool may_retry);
+  // Whoever waits in Next goes on, with nothing.
+  void Wake();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<ShortageNote> question_;  // guarded by mutex_; not yet fetched
+  std::optional<bool> answer_;            // guarded by mutex_
+  bool asking_ = false;                   // guarded by mutex_
+  int64_t wakes_ = 0;                     // guarded by mutex_
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PYTHON_SHORTAGE_MAILBOX_H_

@@ -1,0 +1,125 @@
+"""What a program can do about memory that runs out: free something, and have the request tried once more."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gmlake_jax.library import open_library
+
+
+@dataclass(frozen=True)
+class OutOfMemory:
+    """A request that cannot be met as things are."""
+
+    device: int  # CUDA ordinal
+    asked_bytes: int
+    bytes_in_use: int
+    bytes_limit: int
+    largest_servable: int  # the largest request that would succeed
+    annotation: str  # of the thread that asked, and the program that it runs; empty where unknown
+    report: str  # the full text, as stderr would get it
+
+
+Callback = Callable[[OutOfMemory], bool]
+
+_lock = threading.Lock()
+_callbacks: list[OnOom] = []  # guarded by _lock; newest last
+_PATIENCE_MS = 5_000
+
+
+class OnOom:
+    """A callback that is in force until `remove()`, or to the end of a `with` block."""
+
+    def __init__(self, callback: Callback):
+        self.callback = callback
+
+    def remove(self) -> None:
+        """Takes the callback away; once is enough."""
+        with _lock:
+            if self in _callbacks:
+                _callbacks.remove(self)
+            if not _callbacks:
+                _stop()
+
+    def __enter__(self) -> OnOom:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def on_oom(callback: Callback) -> OnOom:
+    """Calls `callback` before a request fails for want of memory; where it returns true, the request is tried again.
+
+    >>> def drop_cache(shortage: gmlake_jax.OutOfMemory) -> bool:
+    ...     for array in cache: array.delete()
+    ...     cache.clear()
+    ...     return True
+    >>> gmlake_jax.on_oom(drop_cache)
+
+    It runs on a thread of its own, one at a time, newest first until one returns true, and has 30 seconds. It may
+    delete arrays and read statistics. It should not ask for device memory: such a request fails without a further
+    call. An exception in it is printed and counts as false.
+    """
+    handle = OnOom(callback)
+    with _lock:
+        _callbacks.append(handle)
+        _ensure_thread()
+        open_library().answer_shortages(True)
+    return handle
+
+
+def _ask(callback: Callback, shortage: OutOfMemory) -> bool:
+    try:
+        return bool(callback(shortage))
+    except Exception:
+        print("[gmlake_jax] on_oom: the callback failed", file=sys.stderr)
+        traceback.print_exc()
+        return False
+
+
+def _answer_while_asked() -> None:
+    library = open_library()
+    while callbacks := _in_force():
+        question = library.next_shortage(_PATIENCE_MS)
+        if question is not None:
+            callbacks = _in_force()
+            library.answer_shortage(any(_ask(callback, OutOfMemory(**question)) for callback in callbacks))
+
+
+def _in_force() -> list[Callback]:
+    with _lock:
+        return [handle.callback for handle in reversed(_callbacks)]
+
+
+_thread: threading.Thread | None = None  # guarded by _lock
+
+
+def _ensure_thread() -> None:
+    global _thread
+    if _thread is None or not _thread.is_alive():
+        _thread = threading.Thread(target=_answer_while_asked, name="gmlake-on-oom", daemon=True)
+        _thread.start()
+
+
+def _stop() -> None:
+    """No more questions; the thread ends. Under _lock."""
+    global _thread
+    if _thread is not None:
+        _thread = None
+        open_library().answer_shortages(False)
+
+
+@atexit.register
+def _stop_at_exit() -> None:
+    with _lock:
+        _callbacks.clear()
+        thread = _thread
+        _stop()
+    if thread is not None:
+        thread.join(timeout=1)
