@@ -18,6 +18,12 @@ inline const StreamHandle kHome{reinterpret_cast<void*>(1)};
 inline const StreamHandle kOther{reinterpret_cast<void*>(2)};
 inline const StreamHandle kThird{reinterpret_cast<void*>(3)};
 
+inline Recording ReadRecording(Allocator* allocator) {
+  Recording recording;
+  allocator->TakeSnapshot(&recording);
+  return recording;
+}
+
 // Not thread-safe. Every lease has work queued on its stream, which finishes only when somebody waits for it.
 struct Bench {
   explicit Bench(Bytes limit = MiB(64), ReclaimBudget budget = {})

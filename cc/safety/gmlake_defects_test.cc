@@ -34,7 +34,7 @@ class GmlakeDefects : public testing::Test {
 
   // The newest event that is one of the program's.
   void ExpectRecorded(EventKind kind, Address address, Bytes requested) {
-    const std::vector<Event> events = allocator().ReadRecording().events;
+    const std::vector<Event> events = ReadRecording(&allocator()).events;
     ASSERT_FALSE(events.empty());
     EXPECT_EQ(events.back().kind, kind);
     EXPECT_EQ(events.back().address, address.value());
@@ -190,7 +190,7 @@ TEST_F(GmlakeDefects, ALargerRangeIsReusedWhileHistoryIsRecorded) {
     ExpectRecorded(EventKind::kFree, address, MiB(32) - KiB(512) * less);
   }
   EXPECT_GT(CountOf(Way::kReuse), reused + 1);
-  EXPECT_GT(allocator().ReadRecording().dropped, 8);
+  EXPECT_GT(ReadRecording(&allocator()).dropped, 8);
 }
 
 // 14: the bytes of stitched ranges were counted up but not down, until collection never stopped.

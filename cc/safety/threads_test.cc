@@ -147,7 +147,7 @@ class ThreadsTest : public testing::Test {
   // Starts, reads and ends recordings.
   void Record(int round) {
     if (round % 8 == 0) allocator_.Record(100);
-    if (round % 8 == 5 && allocator_.ReadRecording().events.size() > 100) ++inconsistent_;
+    if (round % 8 == 5 && ReadRecording(&allocator_).events.size() > 100) ++inconsistent_;
     if (round % 8 == 7) allocator_.Record(0);
   }
 
