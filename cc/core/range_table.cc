@@ -42,7 +42,7 @@ void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
     mapped_bytes_ += (*blocks_)[block].size;
   }
   mappings_ += static_cast<int64_t>(more.size());
-  range.watched = kNone;
+  range.watched.clear();
 }
 
 void RangeTable::Seal(Address address) {
@@ -70,7 +70,7 @@ void RangeTable::Detach(RangeId id, BlockId block) {
   aliases.erase(std::find(aliases.begin(), aliases.end(), id));
   mapped_bytes_ -= (*blocks_)[block].size;
   --mappings_;
-  ranges_[id].watched = kNone;
+  ranges_[id].watched.clear();
 }
 
 void RangeTable::CutOut(RangeId id, BlockId block) {
@@ -198,8 +198,9 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
 }
 
 template <typename Visit>
-void RangeTable::ForEachExtent(RangeId id, Visit visit) const {
+void RangeTable::ForEachExtent(RangeId id, Bytes least, Visit visit) const {
   const std::vector<BlockId>& blocks = ranges_[id].blocks;
+  const Bytes last = ranges_[id].size - least;  // an extent that begins later is too short
   Extent extent{id, Bytes(0), Bytes(0), 0, true};
   Bytes start(0);
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -209,11 +210,13 @@ void RangeTable::ForEachExtent(RangeId id, Visit visit) const {
     extent.size += prefix;
     start += block.size;
     if (prefix == block.size) continue;
-    if (extent.size > Bytes(0)) visit(extent);
+    if (extent.size >= least) visit(extent);
+    if (start - block.size > last) return;
     const Bytes suffix = FreeSuffix(block);
     extent = {id, start - suffix, suffix, i, false};
+    if (extent.offset > last) return;
   }
-  if (extent.size > Bytes(0)) visit(extent);
+  if (extent.size >= least) visit(extent);
 }
 
 // From the back, for as long as blocks are free.
@@ -236,7 +239,7 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
   const auto consider = [&](const Extent& extent) {
-    if (extent.size < request || extent.size >= smallest) return;
+    if (extent.size >= smallest) return;
     for (Bytes offset : {extent.offset, extent.end() - request}) {
       if (neat && !IsNeat(extent.range, offset, request)) continue;
       best = {extent.range, offset};
@@ -245,36 +248,50 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
     }
   };
   ForEach([&](RangeId id) {
-    if (IsTooBusy(id, request)) return;
-    ForEachExtent(id, consider);
-    Watch(id);
+    if (!IsTooBusy(id, request) && !Watch(id, request)) ForEachExtent(id, request, consider);
   });
   return best;
 }
 
-// A free extent lies before the watched block's end or behind its beginning, as long as that block is not all free.
+// A free extent lies between two watched blocks, or before or behind them all, as long as none of them is all free.
 bool RangeTable::IsTooBusy(RangeId id, Bytes request) const {
   const StitchedRange& range = ranges_[id];
   if (request > range.size) return true;
-  if (range.watched == kNone || request < range.most_beside) return false;
-  const Block& block = (*blocks_)[range.watched];
-  return FreePrefix(block) < block.size;
+  if (range.watched.empty() || request < range.most_between) return false;
+  return std::none_of(range.watched.begin(), range.watched.end(), [this](BlockId id) { return IsAllFree(id); });
 }
 
-// Of the blocks that are not all free, the one that divides the range most evenly.
-void RangeTable::Watch(RangeId id) {
+// Watches as few blocks as leave no room for the request between them. The next is always the last that is not all free
+// and ends within the request's size of where the one before begins. False, and none, where there is no such block.
+bool RangeTable::Watch(RangeId id, Bytes request) {
   StitchedRange& range = ranges_[id];
-  range.watched = kNone;
-  range.most_beside = range.size;
-  Bytes start(0);
-  for (BlockId at : range.blocks) {
-    const Block& block = (*blocks_)[at];
-    const Bytes beside = std::max(start + block.size, range.size - start);
-    start += block.size;
-    if (beside >= range.most_beside || FreePrefix(block) == block.size) continue;
-    range.watched = at;
-    range.most_beside = beside;
+  range.watched.clear();
+  range.most_between = request;
+  Bytes from(0), end(0);        // where the last watched block begins; where block `next` does
+  size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
+  while (range.watched.empty() || range.size - from > request) {
+    for (; next < range.blocks.size() && end + SizeOf(range, next) <= from + request; ++next) end += SizeOf(range, next);
+    const size_t busy = LastBusy(range, behind, next);
+    if (busy == next) return range.watched.clear(), false;
+    range.watched.push_back(range.blocks[busy]);
+    from = end;
+    for (size_t at = busy; at < next; ++at) from -= SizeOf(range, at);
+    behind = busy + 1;
   }
+  return true;
+}
+
+// The last of the blocks [first, last) that is not all free, or `last`.
+size_t RangeTable::LastBusy(const StitchedRange& range, size_t first, size_t last) const {
+  for (size_t at = last; at > first; --at) {
+    if (!IsAllFree(range.blocks[at - 1])) return at - 1;
+  }
+  return last;
+}
+
+bool RangeTable::IsAllFree(BlockId id) const {
+  const Block& block = (*blocks_)[id];
+  return FreePrefix(block) == block.size;
 }
 
 bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {

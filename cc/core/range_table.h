@@ -32,8 +32,8 @@ struct StitchedRange {
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   bool sealed = false;  // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
-  BlockId watched = kNone;      // was not all free when last asked, and is asked first; kNone: nothing is known
-  Bytes most_beside;            // while it is not, no free extent has so many bytes
+  std::vector<BlockId> watched;  // were not all free when last asked, and are asked first; none: nothing is known
+  Bytes most_between;            // while none of them is, no free extent has so many bytes
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
   int64_t freed = 0;            // Memory::ticks() when its last lease ended
@@ -133,11 +133,14 @@ class RangeTable {
   // Would a lease of [offset, offset + request) add no seam?
   bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
   Bytes SeamIn(RangeId id, Bytes offset) const;
-  // Calls `visit(extent)` for every longest run of free bytes in the range, by address.
+  // Calls `visit(extent)` for every longest run of at least so many free bytes in the range, by address.
   template <typename Visit>
-  void ForEachExtent(RangeId id, Visit visit) const;
+  void ForEachExtent(RangeId id, Bytes least, Visit visit) const;
   bool IsTooBusy(RangeId id, Bytes request) const;
-  void Watch(RangeId id);
+  bool Watch(RangeId id, Bytes request);
+  size_t LastBusy(const StitchedRange& range, size_t first, size_t last) const;
+  Bytes SizeOf(const StitchedRange& range, size_t index) const { return (*blocks_)[range.blocks[index]].size; }
+  bool IsAllFree(BlockId id) const;
   bool Applies(Recipe& recipe, Bytes request) const;
   bool IsFree(const Piece& piece) const;
   // Free bytes at the block's beginning, and at its end.
