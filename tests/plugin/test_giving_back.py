@@ -1,6 +1,9 @@
 """Idle memory goes back unasked: for the plugin's own allocations, for others on the device, and when all is quiet."""
 
+import os
+import pty
 import time
+from contextlib import contextmanager
 
 from emulated import emulated
 
@@ -25,6 +28,35 @@ def allocate(megabytes):
     pointer = ctypes.c_uint64()
     result = ctypes.CDLL("libcuda.so.1").cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(megabytes * MIB))
     return None if result else pointer
+
+
+@contextmanager
+def captured_errors(ends):
+    """What anybody, the allocator too, writes to standard error meanwhile: a list that gets the text at the end.
+    `ends` makes the two ends of what stands there: os.pipe, or pty.openpty for a terminal."""
+    reading, writing = ends()
+    before, text = os.dup(2), []
+    os.dup2(writing, 2)
+    try:
+        yield text
+    finally:
+        os.write(2, b"\0")
+        os.dup2(before, 2)
+        got = b""
+        while not got.endswith(b"\0"):
+            got += os.read(reading, 1 << 16)
+        text.append(got.decode())
+
+
+def refusal(megabytes):
+    """The error of a request that must fail, and the seconds that it took."""
+    import pytest
+    from programs import filled
+
+    begin = time.monotonic()
+    with pytest.raises(Exception, match="RESOURCE_EXHAUSTED") as failure:
+        filled(megabytes, 2).block_until_ready()
+    return str(failure.value), time.monotonic() - begin
 
 
 def wait_for(condition, seconds=20):
@@ -91,6 +123,67 @@ def test_a_full_device_is_waited_for():
     pointer = allocate(200)
     threading.Timer(0.5, lambda: ctypes.CDLL("libcuda.so.1").cuMemFree_v2(pointer)).start()
     filled(100, 2).block_until_ready()
+
+
+@emulated(memory="256MiB", variables={"GMLAKE_WAIT": "1.5"})
+def test_a_device_that_stays_full_is_waited_for_so_long_and_then_the_report_comes():
+    from programs import filled
+
+    filled(1, 1).block_until_ready()
+    assert allocate(200) is not None
+    with captured_errors(os.pipe) as errors:
+        said, seconds = refusal(100)
+    assert 1.5 <= seconds < 3, "the wait is as long as was asked for, once"
+    assert "asked for 100.0 MiB" in said
+    assert "something outside gmlake_jax holds it" in said
+    assert errors[0].count("out of memory on device 0") == 1
+    assert "outside gmlake_jax" in errors[0]
+
+
+@emulated(memory="256MiB", variables={"GMLAKE_WAIT": "20", "GMLAKE_LIMIT": "100MiB"})
+def test_nobody_waits_for_others_where_the_limit_refuses():
+    from programs import filled
+
+    filled(1, 1).block_until_ready()
+    said, seconds = refusal(150)
+    assert "Over the limit" in said
+    assert seconds < 3
+
+
+@emulated(memory="256MiB")
+def test_a_full_device_is_not_waited_for_unasked():
+    from programs import filled
+
+    filled(1, 1).block_until_ready()
+    assert allocate(200) is not None
+    said, seconds = refusal(100)
+    assert "something outside gmlake_jax holds it" in said
+    assert seconds < 1
+
+
+def preallocation_lines(ends):
+    """What is said of taking memory in advance when the device is first used."""
+    from programs import filled
+
+    with captured_errors(ends) as errors:
+        filled(1, 1).block_until_ready()
+    return [line for line in errors[0].replace("\n", "\r").split("\r") if "taken in advance" in line]
+
+
+PREALLOCATING = {"GMLAKE_PREALLOCATE": "1", "GMLAKE_LIMIT": "160MiB", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
+@emulated(memory="256MiB", variables=PREALLOCATING)
+def test_taking_memory_in_advance_is_a_line_that_grows_on_a_terminal():
+    lines = preallocation_lines(pty.openpty)
+    assert [line.strip() for line in lines] == [
+        f"gmlake_jax: device 0: {step}.0 MiB of 160.0 MiB taken in advance" for step in range(10, 170, 10)
+    ]
+
+
+@emulated(memory="256MiB", variables=PREALLOCATING)
+def test_taking_memory_in_advance_is_one_line_elsewhere():
+    assert preallocation_lines(os.pipe) == ["gmlake_jax: device 0: 160.0 MiB of 160.0 MiB taken in advance"]
 
 
 @emulated(memory="256MiB", variables={"GMLAKE_PREALLOCATE": "1", "GMLAKE_IDLE_TRIM": "1"})
