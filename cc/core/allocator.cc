@@ -53,10 +53,10 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   return Admit(*placement, size, stream);
 }
 
-// What nearly every request comes to: room in a slab, or the best fit among the free chunks. No chunk: it is not usual.
+// What nearly every request comes to: room in a slab, in a free chunk, or in a range. No chunk: it is not usual.
 inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   if (!order_.IsInOrder(stream)) return Placement();
-  if (size >= SmallPool::kThreshold) return placer_.PlaceUsual(size, books_.bytes_limit);
+  if (size >= SmallPool::kThreshold) return placer_.PlaceUsual(RequestOf(size, stream, /*may_stitch=*/true));
   const ChunkId chunk = small_.Take(size);
   return chunk == kNone ? Placement() : SmallPlacement(chunk);
 }
@@ -203,8 +203,12 @@ Placement Allocator::SmallPlacement(ChunkId chunk) const {
 }
 
 StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch) {
+  return placer_.Place(RequestOf(size, stream, may_stitch));
+}
+
+inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, bool may_stitch) const {
   const Bytes peak = std::max(books_.peak_bytes_in_use, books_.bytes_in_use + size);
-  return placer_.Place({size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch, may_wait_});
+  return {size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch, may_wait_};
 }
 
 Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {

@@ -133,6 +133,7 @@ class Allocator {
   StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
   StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
+  Placer::Request RequestOf(Bytes size, StreamHandle stream, bool may_stitch) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
   void RetryPending();

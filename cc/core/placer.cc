@@ -30,6 +30,17 @@ StatusOr<Placement> Placer::PlaceBy(const Request& request, const Outlook& outlo
   return MapMore(request, outlook);
 }
 
+// What comes first of reuse and the tail, where seams do not matter and there is a tail with room.
+Placement Placer::PlaceAtTail(const Request& request) {
+  Outlook outlook;
+  outlook.free = memory_->space.TailFit(request.size);
+  if (outlook.free == kNone) return Placement();
+  outlook.tail = true;
+  Placement placement;
+  if (Reuse(request, outlook, &placement)) return placement;
+  return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
+}
+
 // Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
 bool Placer::ShouldWait(const Request& request) const {
   const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;

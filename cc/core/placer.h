@@ -60,10 +60,11 @@ class Placer {
     bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
-  // The first of these ways, far from the limit; else a placement without a chunk.
-  Placement PlaceUsual(Bytes size, Bytes limit) {
-    const ChunkId free = IsNear(limit) ? kNone : memory_->space.BestFit(size);
-    return free == kNone ? Placement() : Split(free, Bytes(0), size, Way::kSplit);
+  // Those of these ways that map nothing, far from the limit; else a placement without a chunk. `request.may_stitch` holds.
+  Placement PlaceUsual(const Request& request) {
+    if (IsNear(request.limit)) return Placement();
+    const ChunkId free = memory_->space.BestFit(request.size);
+    return free == kNone ? PlaceAtTail(request) : Split(free, Bytes(0), request.size, Way::kSplit);
   }
 
   // Splits only: room for a slab where there is some already.
@@ -85,6 +86,7 @@ class Placer {
     bool may_split() const { return free != kNone && !wasteful; }
   };
 
+  Placement PlaceAtTail(const Request& request);
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
   void BeThrifty(const Request& request, Outlook* outlook) const;
