@@ -91,8 +91,7 @@ Status ReadSeconds(const char* name, double* seconds) {
 }  // namespace
 
 Bytes DefaultReserve(Bytes total) {
-  const Bytes wanted = std::max(GiB(1), total / 20, [](Bytes a, Bytes b) { return a < b; });
-  return wanted < total / 4 ? wanted : total / 4;
+  return std::min(GiB(1) + total / 32, total / 4);
 }
 
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {

@@ -37,7 +37,8 @@ StatusOr<Options> OptionsFromEnvironment();
 std::string StockPluginFromEnvironment();
 
 // What a device of `total` bytes needs for what does not come from us: contexts, kernels, the workspaces of cuBLAS, cuDNN and
-// NCCL, XLA's collective memory. A twentieth, at least 1 GiB, at most a quarter.
+// NCCL, XLA's collective memory. 1 GiB and a thirty-second, at most a quarter: about twice what benchmarks/outside_memory.py
+// found on the largest device measured (2.3 GB of 150, 0.9 of these for NCCL; docs/results/limits.jsonl).
 Bytes DefaultReserve(Bytes total);
 
 // Physical bytes that the device may hold; by default all but the reserve.

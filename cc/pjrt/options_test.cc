@@ -65,8 +65,8 @@ TEST(LimitTest, IsBytesOrAFractionOfTheDevice) {
 }
 
 TEST(LimitTest, LeavesAReserveByDefault) {
-  EXPECT_EQ(*ResolveLimit(Options(), GiB(80)), GiB(76));
-  EXPECT_EQ(*ResolveLimit(Options(), GiB(8)), GiB(7));
+  EXPECT_EQ(*ResolveLimit(Options(), GiB(80)), MiB(78336));
+  EXPECT_EQ(*ResolveLimit(Options(), GiB(8)), MiB(6912));
   EXPECT_EQ(*ResolveLimit(Options(), GiB(2)), MiB(1536));
 }
 
