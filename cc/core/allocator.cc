@@ -12,6 +12,8 @@ constexpr int kMostWaits = 3;  // for what others free while this thread waits f
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 
+Bytes RoundUp(Bytes size) { return AlignUp(std::max(size, Bytes(1)), kAlignment); }
+
 Status Asleep() {
   return Status(StatusCode::kFailedPrecondition, "the device is asleep; call gmlake_jax.wake() first");
 }
@@ -42,13 +44,20 @@ Allocator::~Allocator() {
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (sleeper_.awake() && !IsAbsurd(size)) {
+    const Placement usual = PlaceUsual(RoundUp(size), stream);
+    if (usual.chunk != kNone) return Admit(usual, size, stream);
+  }
+  return AllocateUnusual(size, stream, &lock);
+}
+
+// Apart, so that a usual request does not pay for what this needs.
+StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
   if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
   if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
-  const Bytes placed = AlignUp(std::max(size, Bytes(1)), kAlignment);
-  const Placement usual = PlaceUsual(placed, stream);
-  if (usual.chunk != kNone) return Admit(usual, size, stream);
+  const Bytes placed = RoundUp(size);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
-  if (!placement.ok()) placement = PlaceLater(placed, stream, placement, &lock);
+  if (!placement.ok()) placement = PlaceLater(placed, stream, placement, lock);
   if (!placement.ok()) return Refuse(size, stream, placement.status());
   return Admit(*placement, size, stream);
 }

@@ -127,6 +127,7 @@ class Allocator {
     StreamHandle stream;
   };
 
+  StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> Place(Bytes size, StreamHandle stream);
   StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
   Placement SmallPlacement(ChunkId chunk) const;

@@ -17,11 +17,22 @@ class LeaseTable {
  public:
   LeaseTable() : slots_(1024) {}
 
-  void Insert(Address address, ChunkId chunk);
+  void Insert(Address address, ChunkId chunk) {
+    if (4 * (count_ + 1) > static_cast<int64_t>(slots_.size())) Double();
+    slots_[Locate(address)] = {address, chunk};
+    ++count_;
+  }
   // The lease at `address`, or kNone.
-  ChunkId Find(Address address) const;
+  ChunkId Find(Address address) const { return slots_[Locate(address)].chunk; }
   // Erases it, and says what was there.
-  ChunkId Erase(Address address);
+  ChunkId Erase(Address address) {
+    const size_t slot = Locate(address);
+    const ChunkId chunk = slots_[slot].chunk;
+    if (chunk == kNone) return kNone;
+    CloseGap(slot);
+    --count_;
+    return chunk;
+  }
   int64_t count() const { return count_; }
 
   template <typename Visit>
@@ -42,7 +53,12 @@ class LeaseTable {
   size_t HomeOf(Address address) const {
     return static_cast<size_t>(((address.value() >> 8) * 0x9E3779B97F4A7C15ull) >> 20) & mask();
   }
-  size_t Locate(Address address) const;
+  // The slot that holds `address`, or the empty slot where it would go.
+  size_t Locate(Address address) const {
+    size_t slot = HomeOf(address);
+    while (slots_[slot].chunk != kNone && slots_[slot].address != address) slot = (slot + 1) & mask();
+    return slot;
+  }
   void CloseGap(size_t gap);
   void Double();
 

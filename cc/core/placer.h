@@ -96,8 +96,10 @@ class Placer {
   StatusOr<Placement> PlaceBy(const Request& request, const Outlook& outlook);
   Outlook Look(const Request& request) const;
   Outlook LookAway(const Request& request) const;
+  // As `reserved > limit - limit / limit_per_near`, but every request asks, and a division is slow.
   bool IsNear(Bytes limit) const {
-    return memory_->reserved() > limit - limit / memory_->thresholds.limit_per_near;
+    const __int128 free_and_one = (limit - memory_->reserved()).count() + 1;
+    return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
   }
   bool ShouldWait(const Request& request) const;
   Bytes SeamBudget(const Request& request) const;

@@ -186,6 +186,7 @@ const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
 
 std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) const {
   std::vector<Piece> pieces;
+  pieces.reserve(ranges_[id].blocks.size());
   Bytes start(0);
   const Bytes end = offset + size;
   for (BlockId id : ranges_[id].blocks) {

@@ -6,6 +6,8 @@
 namespace gmlake {
 namespace {
 
+constexpr size_t kUsualPieces = 64;
+
 // The last of `ends` (sorted by size) that is not of block `other`, or null.
 const Piece* LongestBut(const std::vector<Piece>& ends, BlockId other) {
   for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
@@ -24,6 +26,7 @@ std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes s
 
 std::vector<Piece> Without(const std::vector<BlockId>& blocks, const std::vector<Piece>& pieces) {
   std::vector<Piece> others;
+  others.reserve(pieces.size());
   std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(others), [&](const Piece& piece) {
     return std::find(blocks.begin(), blocks.end(), piece.block) == blocks.end();
   });
@@ -39,6 +42,7 @@ class StitchChoice {
       : offer_(offer), need_(request), end_per_leftover_(end_per_leftover) {}
 
   Selection Run() {
+    whole_.reserve(kUsualPieces);
     TakeWholeBlocks();
     if (need_ > Bytes(0)) Finish();
     return Assemble();
@@ -122,6 +126,7 @@ class StitchChoice {
 
   Selection Assemble() {
     Selection selection;
+    selection.pieces.reserve(whole_.size() + 1);
     std::sort(whole_.begin(), whole_.end(),
               [](const Piece& a, const Piece& b) { return a.block < b.block; });
     if (head_.block != kNone) selection.pieces.push_back(head_);
@@ -174,6 +179,7 @@ std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
 
 Stitcher::Offer Stitcher::Survey() const {
   Offer offer;
+  for (std::vector<Piece>* pieces : {&offer.whole, &offer.suffixes, &offer.prefixes}) pieces->reserve(kUsualPieces);
   memory_->space.ForEachFree([&](const Chunk& chunk) { SurveyChunk(chunk, &offer); });
   Sort(&offer);
   return offer;
