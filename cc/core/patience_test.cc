@@ -30,11 +30,11 @@ class PatienceTest : public testing::Test {
 TEST_F(PatienceTest, ALeaseThatEndsInTimeServesTheNextRequest) {
   Allocator allocator(&driver_, With(kLong, milliseconds(0)));
   const Address first = *allocator.Allocate(MiB(100), kHome);
+  const auto start = steady_clock::now();
   std::thread late([&] {
     std::this_thread::sleep_for(milliseconds(30));
     allocator.Free(first, kHome);
   });
-  const auto start = steady_clock::now();
   EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
   EXPECT_GE(steady_clock::now() - start, milliseconds(25));
   late.join();
