@@ -149,6 +149,8 @@ class Allocator {
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                  std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size, StreamHandle stream,
+                                StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock);
   bool MayComeLater(const StatusOr<Placement>& refused) const;
   std::chrono::milliseconds PatienceFor(Bytes size) const;
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);

@@ -45,7 +45,14 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
                                           std::unique_lock<std::mutex>* lock) {
   refused = PlaceWithPatience(size, stream, refused, lock);
   const std::chrono::milliseconds patience = PatienceFor(size);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  refused = LookUntil(std::chrono::steady_clock::now() + patience, size, stream, refused, lock);
+  const bool in_vain = !refused.ok() && patience.count() > 0;
+  if (in_vain) last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
+  return refused;
+}
+
+StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size, StreamHandle stream,
+                                         StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock) {
   int64_t frees = books_.num_frees;
   int pauses = 0;
   while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
@@ -58,8 +65,6 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
     refused = PlaceInOrder(size, stream);
     if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
   }
-  const bool in_vain = !refused.ok() && patience.count() > 0;
-  if (in_vain) last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
   return refused;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cc/report/json.h"
 #include "cc/report/npz_writer.h"
+#include "cc/report/program_name.h"
 
 namespace gmlake {
 namespace {
@@ -40,6 +41,7 @@ std::string AboutJson(const HistoryAbout& about, const AllocatorStats& stats, in
   JsonObject object;
   object.AddNumber("device", about.device);
   object.AddText("device_name", about.device_name);
+  object.AddText("program", ProgramName());
   object.AddNumber("limit_bytes", stats.bytes_limit.count());
   object.AddNumber("total_bytes", stats.bytes_device_total.count());
   object.AddNumber("pid", getpid());
