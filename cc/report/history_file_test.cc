@@ -1,4 +1,4 @@
-// The bytes of a file. That Python reads what is meant is tested where Python is (tests/plugin/test_history.py).
+// The bytes of a file. That Python reads what is meant is tested where Python is (tests/plugin/test_recordings.py).
 #include "cc/report/history_file.h"
 
 #include <gtest/gtest.h>
