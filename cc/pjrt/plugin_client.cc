@@ -34,16 +34,27 @@ Status Destroy(const PJRT_Api& api, PJRT_Buffer* buffer) {
 
 Status TakeError(const PJRT_Api& api, PJRT_Error* error) {
   if (error == nullptr) return OkStatus();
-  PJRT_Error_Message_Args message = {};
-  message.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
-  message.error = error;
-  api.PJRT_Error_Message(&message);
-  const std::string text(message.message, message.message_size);
+  const std::string text = TextOf(api, error);
   PJRT_Error_Destroy_Args destroy = {};
   destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
   destroy.error = error;
   api.PJRT_Error_Destroy(&destroy);
   return Status(StatusCode::kDriverError, text);
+}
+
+std::string TextOf(const PJRT_Api& api, const PJRT_Error* error) {
+  PJRT_Error_Message_Args args = {};
+  args.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+  args.error = error;
+  api.PJRT_Error_Message(&args);
+  return std::string(args.message, args.message_size);
+}
+
+bool IsExhausted(const PJRT_Api& api, const PJRT_Error* error) {
+  PJRT_Error_GetCode_Args args = {};
+  args.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE;
+  args.error = error;
+  return TakeError(api, api.PJRT_Error_GetCode(&args)).ok() && args.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
 }
 
 StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT_Client* client) {

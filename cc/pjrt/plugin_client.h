@@ -13,6 +13,11 @@ namespace gmlake {
 // Takes the error's text and destroys it; null is success.
 Status TakeError(const PJRT_Api& api, PJRT_Error* error);
 
+// The error's text; the error stays.
+std::string TextOf(const PJRT_Api& api, const PJRT_Error* error);
+// Whether the error says that memory ran out.
+bool IsExhausted(const PJRT_Api& api, const PJRT_Error* error);
+
 // The devices of this process.
 StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT_Client* client);
 

@@ -15,9 +15,9 @@ namespace gmlake {
 namespace {
 
 constexpr size_t kMostKept = 64;  // refusals that may still become an error
-thread_local int64_t refused_on_this_thread = 0;
-
 constexpr int kMostSaved = 16;    // a program that fails again and again must not fill the disk
+
+thread_local int64_t refused_on_this_thread = 0;
 
 std::vector<DeviceProcess> ProcessesOf(const ServedDevice& device) {
   std::vector<DeviceProcess> processes;

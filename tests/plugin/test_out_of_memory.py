@@ -106,16 +106,34 @@ def test_a_recording_from_the_start_is_written_at_the_end_and_when_memory_runs_o
     assert len(recording.end.leases) >= 1, "taken before JAX gives its arrays up"
 
 
-def test_a_refusal_that_xla_copes_with_is_a_number_and_no_report(run_jax):
+def test_a_refusal_without_consequence_is_a_number_until_the_next_report(run_jax):
     program = """
-import ctypes
-jax.device_put(np.zeros(MIB)).block_until_ready()
-before = gmlake_jax.memory_stats()
-answer(soft=before["num_soft_failures"], failures=before["num_failures"])
+import sys
+def soft():
+    stats = gmlake_jax.memory_stats()
+    return stats["num_soft_failures"], stats["num_failures"]
+kept = jax.device_put(np.zeros(300 * MIB, np.uint8)).block_until_ready()
+seen = [soft()]
+with gmlake_jax.on_oom(lambda _: kept.delete() is None):
+    fits = jax.device_put(np.zeros(500 * MIB, np.uint8)).block_until_ready()
+seen.append(soft())
+print("the error", file=sys.stderr, flush=True)
+try:
+    jax.device_put(np.zeros(600 * MIB, np.uint8)).block_until_ready()
+except jax.errors.JaxRuntimeError as error:
+    str(error)
+seen.append(soft())
+answer(seen=seen)
 """
-    run = run_jax(program, GMLAKE="1")
-    assert run.answer["soft"] == run.answer["failures"] == 0
-    assert "out of memory" not in run.errors
+    run = run_jax(program, GMLAKE="1", GMLAKE_LIMIT="700MiB")
+    before, coped, failed = run.answer["seen"]
+    assert before == [0, 0]
+    assert coped[0] == coped[1] > 0, "refused, and nothing came of it"
+    assert failed[0] == coped[0], "what reaches the program is no soft failure"
+    assert failed[1] > coped[1]
+    quiet, loud = run.errors.split("the error\n")
+    assert "out of memory" not in quiet
+    assert f"{coped[0]} earlier request" in loud
 
 
 @emulated(variables={"GMLAKE_LIMIT": "700MiB"})

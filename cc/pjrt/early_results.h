@@ -1,0 +1,44 @@
+// What a program returns, looked at before its caller sees it.
+//
+// A program's failure may come with its results: then they are in error from the start, and the call itself succeeds. Where
+// an allocation of ours on this very thread made it fail, the results can be taken back and the program run again
+// (retry_entries.h).
+#ifndef GMLAKE_PJRT_EARLY_RESULTS_H_
+#define GMLAKE_PJRT_EARLY_RESULTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Model: made before one call of Execute with `args`, asked after it. Invariant: nothing that the caller passed in is
+// changed. Threads: the one that calls. Cost: two reads, unless an allocation failed meanwhile.
+class EarlyResults {
+ public:
+  EarlyResults(const PJRT_Api& stock, PJRT_LoadedExecutable_Execute_Args* args);
+
+  // The text of their error; empty where there is none, or where it is too late to run the program again.
+  std::string Failure() const;
+  void TakeBack();
+
+ private:
+  size_t Count() const;
+  size_t OutputsOf(PJRT_Executable* executable) const;
+  bool IsDeleted(PJRT_Buffer* buffer) const;
+  // Empty where the buffer is not in error, or is not known to be yet.
+  std::string ErrorOf(PJRT_Buffer* buffer) const;
+  std::string ErrorOf(PJRT_Event* event) const;
+  bool IsReady(PJRT_Event* event) const;
+  void Destroy(PJRT_Buffer* buffer) const;
+  void Destroy(PJRT_Event* event) const;
+
+  const PJRT_Api& stock_;
+  PJRT_LoadedExecutable_Execute_Args* const args_;
+  const int64_t refused_before_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_EARLY_RESULTS_H_
