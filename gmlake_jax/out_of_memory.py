@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gmlake_jax.arguments import check_function
 from gmlake_jax.library import open_library
 
 
@@ -66,7 +67,7 @@ def on_oom(callback: Callback) -> OnOom:
     delete arrays and read statistics. It should not ask for device memory: such a request fails without a further
     call. An exception in it is printed and counts as false.
     """
-    handle = OnOom(callback)
+    handle = OnOom(check_function("on_oom", callback))
     with _lock:
         _callbacks.append(handle)
         _ensure_thread()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gmlake_jax import activation
+from gmlake_jax.arguments import check_count, check_function, check_name
 from gmlake_jax.errors import GmlakeError
 from gmlake_jax.library import open_library
 from gmlake_jax.stats import DeviceLike, active_index, derive
@@ -89,7 +90,10 @@ class Recorder:
     def __init__(self, device: int, max_events: int):
         self._device = device
         self._result: Recording | None = None
-        open_library().record(device, max_events)
+        try:
+            open_library().record(device, max_events)
+        except MemoryError:
+            raise GmlakeError(f"no memory on the host for {max_events:,} events of 56 bytes; record fewer") from None
 
     def read(self) -> Recording:
         """What has been recorded so far, and the state now; after `stop`, what had been recorded by then."""
@@ -122,8 +126,7 @@ def record(max_events: int = DEFAULT_MAX_EVENTS, device: DeviceLike = None) -> R
     ...     train()
     >>> recorder.save("training.npz")
     """
-    if max_events < 1:
-        raise ValueError(f"max_events is {max_events}; a recording keeps at least one event")
+    check_count("max_events", max_events, 1)
     index = active_index(device)
     if open_library().is_recording(index):
         raise GmlakeError(f"device {index} is recorded already; stop that recording first, or unset GMLAKE_RECORD")
@@ -132,6 +135,7 @@ def record(max_events: int = DEFAULT_MAX_EVENTS, device: DeviceLike = None) -> R
 
 def mark(name: str, device: DeviceLike = None) -> None:
     """Names this moment in a recording: a step, an epoch. Without a recording it does nothing."""
+    check_name("mark", name)
     if activation.is_active():
         open_library().mark(active_index(device), name)
 
@@ -148,7 +152,7 @@ class annotate:  # noqa: N801 - used like a function
     """
 
     def __init__(self, name: str):
-        self._name = name
+        self._name = check_name("annotate", name)
         self._before: list[int] = []  # one per entry that is open
 
     def __enter__(self) -> annotate:
@@ -161,6 +165,8 @@ class annotate:  # noqa: N801 - used like a function
             open_library().leave_label(self._before.pop())
 
     def __call__(self, function: _Function) -> _Function:
+        check_function(f"annotate({self._name!r})", function)
+
         @functools.wraps(function)
         def annotated(*arguments: Any, **named: Any) -> Any:
             with annotate(self._name):

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from gmlake_jax.arguments import check_name, check_names, check_seconds
 from gmlake_jax.errors import SleepError
 from gmlake_jax.library import open_library
 from gmlake_jax.sizes import format_bytes
@@ -63,6 +64,10 @@ def _shards(arrays: Any) -> Iterator[tuple[Any, Any]]:
     import jax
 
     for array in jax.tree.leaves(arrays):
+        if not isinstance(array, jax.Array):
+            raise TypeError(f"tag takes arrays of JAX in a tree; this is {type(array).__name__} {array!r:.60}")
+        if array.is_deleted():
+            raise SleepError(f"{_name(array)} is deleted, so it cannot be tagged")
         for shard in array.addressable_shards:
             yield array, shard.data
 
@@ -85,10 +90,13 @@ def tag(name: str, arrays: Arrays, *, disposable: bool = False) -> Arrays:
 
     The tag is on the memory: an array that is updated in place (donated) keeps it, a new array has none.
     """
+    shards = list(_shards(arrays))
+    if not check_name("tag", name):
+        raise ValueError("tag takes a name; this one is empty")
     known = _tags.setdefault(name, _Tag(len(_tags) + 1, disposable))
     if known.disposable != disposable:
         raise SleepError(f"the tag {name} was disposable={known.disposable} before; choose one of the two")
-    for array, shard in _shards(arrays):
+    for array, shard in shards:
         if not open_library().tag(_ordinal(shard), shard.unsafe_buffer_pointer(), known.number):
             raise SleepError(f"{_name(array)} does not lie in memory of gmlake_jax, so it cannot be tagged")
     return arrays
@@ -103,7 +111,7 @@ def _check_tag(name: str) -> None:
 
 def _dropped(level: int, tags: Sequence[str]) -> list[int]:
     if level not in (1, 2):
-        raise SleepError(f"level={level}: 1 keeps everything but the tags named, 2 drops all that is disposable")
+        raise SleepError(f"level={level!r}: 1 keeps everything but the tags named, 2 drops all that is disposable")
     for name in tags:
         _check_tag(name)
     names = [name for name, known in _tags.items() if known.disposable] if level == 2 else tags
@@ -173,14 +181,15 @@ def sleep(level: int = 1, tags: Iterable[str] = (), device: DeviceLike = None, t
     `level` 1 keeps all contents on the host but those of the disposable `tags`; 2 drops everything disposable. What was
     dropped is zero after `wake()`. Work that is queued gets `timeout` seconds to end, then the sleep is refused.
     """
-    dropped = _dropped(level, tuple(tags))
+    dropped = _dropped(level, check_names("tags", tags))
+    patience = check_seconds("timeout", timeout)
     devices = [index for index in _indices(device) if not open_library().is_asleep(index)]
     if not devices:
         raise SleepError("asleep already; call gmlake_jax.wake() first")
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + patience
     _await_arrays(devices, deadline)
     _refuse_shared(devices)
-    report, failures = _on_each(devices, lambda index: open_library().sleep(index, dropped, round(timeout * 1000)))
+    report, failures = _on_each(devices, lambda index: open_library().sleep(index, dropped, round(patience * 1000)))
     if failures:
         _on_each(devices, open_library().wake)  # those that did fall asleep
         raise SleepError("; ".join(failures))

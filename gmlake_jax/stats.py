@@ -10,20 +10,25 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from gmlake_jax import activation
+from gmlake_jax.arguments import check_size
 from gmlake_jax.config import parse_limit
 from gmlake_jax.errors import ConfigError, NotActiveError
 from gmlake_jax.library import open_library
-from gmlake_jax.sizes import parse_bytes
 
 # A jax.Device, a CUDA ordinal, or None for the device that JAX uses by default.
 DeviceLike: TypeAlias = Any
+
+
+def _cuda_ordinal(device: Any) -> int | None:
+    """None where it is no CUDA device. Devices of the host have a number, too."""
+    return getattr(device, "local_hardware_id", None) if getattr(device, "platform", "") == "gpu" else None
 
 
 def _default_device() -> Any:
     import jax
 
     chosen = getattr(jax.config, "jax_default_device", None)
-    return chosen if hasattr(chosen, "local_hardware_id") else jax.local_devices()[0]
+    return chosen if _cuda_ordinal(chosen) is not None else jax.local_devices()[0]
 
 
 def device_index(device: DeviceLike) -> int:
@@ -32,7 +37,7 @@ def device_index(device: DeviceLike) -> int:
         return device
     if device is None:
         device = _default_device()
-    ordinal = getattr(device, "local_hardware_id", None)
+    ordinal = _cuda_ordinal(device)
     if ordinal is None:
         raise NotActiveError(f"{device} is not a CUDA device, so gmlake_jax does not serve it")
     return int(ordinal)
@@ -40,9 +45,9 @@ def device_index(device: DeviceLike) -> int:
 
 def active_index(device: DeviceLike) -> int:
     """The CUDA ordinal of a device that the allocator serves; NotActiveError for any other."""
-    index = device_index(device)
     if not activation.is_active():
         raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
+    index = device_index(device)
     if index not in open_library().ordinals():
         raise NotActiveError(f"gmlake_jax serves no device {index} in this process")
     return index
@@ -96,15 +101,15 @@ def trim(target: int | str, device: DeviceLike = None) -> int:
 
     What is in use stays. Returns the bytes given back.
     """
-    index = active_index(device)
-    return open_library().trim(index, parse_bytes(target) if isinstance(target, str) else target)
+    return open_library().trim(active_index(device), check_size("trim", target))
 
 
 def empty_cache(device: DeviceLike = None, keep: int | str = 0) -> int:
     """Gives all idle memory back: the device's, until at most `keep` bytes are held, and the host's that earlier sleeps
     left; returns the bytes given back to the device."""
+    kept = check_size("empty_cache", keep)
     open_library().release_host_store(active_index(device))
-    return trim(keep, device)
+    return trim(kept, device)
 
 
 def _limit_in_bytes(limit: int | str, index: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from gmlake_jax.arguments import check_function, check_name
 from gmlake_jax.library import open_library
 from gmlake_jax.recording import annotate
 from gmlake_jax.sizes import format_bytes
@@ -94,7 +95,7 @@ class track:  # noqa: N801 - used like a function
     """
 
     def __init__(self, name: str = "", device: DeviceLike = None):
-        self._name, self._asked_device = name, device
+        self._name, self._asked_device = check_name("track", name), device
         self._annotation = annotate(name) if name else None
         self._tracks: tuple[int, int] | None = None  # that of the name and that of the device
         self._results: tuple[Usage, Usage] = (Usage(), Usage())
@@ -119,6 +120,8 @@ class track:  # noqa: N801 - used like a function
                 _totals[self._name] = _totals.get(self._name, Totals()).with_one_more(self._results[0])
 
     def __call__(self, function: _Function) -> _Function:
+        check_function(f"track({self._name!r})", function)
+
         @functools.wraps(function)
         def tracked_function(*arguments: Any, **named: Any) -> Any:
             with track(self._name or function.__qualname__, self._asked_device):
