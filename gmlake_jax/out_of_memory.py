@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ Callback = Callable[[OutOfMemory], bool]
 _lock = threading.Lock()
 _callbacks: list[OnOom] = []  # guarded by _lock; newest last
 _PATIENCE_MS = 5_000
+_MOST_AT_EXIT_S = 2.0
 
 
 class OnOom:
@@ -99,6 +101,7 @@ def _in_force() -> list[Callback]:
 
 
 _thread: threading.Thread | None = None  # guarded by _lock
+_started: list[threading.Thread] = []  # guarded by _lock; those that may not have ended
 
 
 def _ensure_thread() -> None:
@@ -106,6 +109,7 @@ def _ensure_thread() -> None:
     if _thread is None or not _thread.is_alive():
         _thread = threading.Thread(target=_answer_while_asked, name="gmlake-on-oom", daemon=True)
         _thread.start()
+        _started[:] = [thread for thread in _started if thread.is_alive()] + [_thread]
 
 
 def _stop() -> None:
@@ -116,11 +120,15 @@ def _stop() -> None:
         open_library().answer_shortages(False)
 
 
+# A thread that is still in native code when the interpreter ends takes the process down. It may be about to wait
+# when it is woken, so it is woken more than once.
 @atexit.register
 def _stop_at_exit() -> None:
     with _lock:
         _callbacks.clear()
-        thread = _thread
         _stop()
-    if thread is not None:
-        thread.join(timeout=1)
+        threads = list(_started)
+    end = time.monotonic() + _MOST_AT_EXIT_S
+    while (alive := [thread for thread in threads if thread.is_alive()]) and time.monotonic() < end:
+        open_library().answer_shortages(False)
+        alive[0].join(timeout=0.02)
