@@ -45,6 +45,7 @@ def device_index(device: DeviceLike) -> int:
 
 def active_index(device: DeviceLike) -> int:
     """The CUDA ordinal of a device that the allocator serves; NotActiveError for any other."""
+    device = _default_device() if device is None else device  # makes JAX create its devices, if nobody has yet
     if not activation.is_active():
         raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
     index = device_index(device)
