@@ -44,6 +44,7 @@ constexpr Relieved kRelieved[] = {
     {"cuMemAlloc_v2", &Around<0, DevicePointer*, size_t>::Keep},
     {"cuMemCreate", &Around<1, DevicePointer*, size_t, const void*, unsigned long long>::Keep},
     {"cuModuleLoadData", &Around<2, Pointer*, const void*>::Keep},
+    {"cuModuleLoadFatBinary", &Around<6, Pointer*, const void*>::Keep},
     {"cuModuleLoadDataEx", &Around<3, Pointer*, const void*, unsigned, void*, Pointer*>::Keep},
     {"cuGraphInstantiateWithFlags", &Around<4, Pointer*, Pointer, unsigned long long>::Keep},
     {"cuGraphInstantiate", &Around<5, Pointer*, Pointer, unsigned long long>::Keep},

@@ -77,7 +77,7 @@ def test_a_module_that_finds_the_device_full_gets_what_is_idle():
     filled(1, 1).block_until_ready()
     fill_and_drop(320)
     before = gmlake_jax.memory_stats()["bytes_reserved"]
-    emulator.set_faults("cuModuleLoadData*@1")
+    emulator.set_faults("cuModuleLoad*@1")
     jax.jit(lambda x: x * 3 + 1)(filled(1, 2)).block_until_ready()
     assert gmlake_jax.memory_stats()["bytes_reserved"] < before / 2
 
