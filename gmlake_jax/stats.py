@@ -43,11 +43,15 @@ def device_index(device: DeviceLike) -> int:
     return int(ordinal)
 
 
+def _require_active() -> None:
+    if not activation.is_active():
+        raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
+
+
 def active_index(device: DeviceLike) -> int:
     """The CUDA ordinal of a device that the allocator serves; NotActiveError for any other."""
     device = _default_device() if device is None else device  # makes JAX create its devices, if nobody has yet
-    if not activation.is_active():
-        raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
+    _require_active()
     index = device_index(device)
     if index not in open_library().ordinals():
         raise NotActiveError(f"gmlake_jax serves no device {index} in this process")
@@ -56,8 +60,9 @@ def active_index(device: DeviceLike) -> int:
 
 def served_devices() -> list[int]:
     """The CUDA ordinals that the allocator serves; NotActiveError where there are none."""
-    active_index(0)
-    return list(range(open_library().num_devices()))
+    _default_device()
+    _require_active()
+    return open_library().ordinals()
 
 
 def _jax_keys(raw: dict[str, Any]) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """What people get wrong in a call of a public function: one clear line each, before anything has happened."""
 
+import pytest
 from emulated import emulated
 
 
@@ -131,10 +132,11 @@ def test_recordings_callbacks_and_sizes():
     )
 
 
-def test_where_the_allocator_is_not_active(monkeypatch):
+@pytest.mark.parametrize("allocator", ["default"])
+@emulated()
+def test_where_the_allocator_is_not_active(allocator):
     import gmlake_jax as g
 
-    monkeypatch.delenv("GMLAKE", raising=False)
     inactive = [
         g.sleep,
         g.wake,
