@@ -9,11 +9,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <stdexcept>
 #include <utility>
 
 #include "cc/python/history_bindings.h"
 #include "cc/python/library.h"
+#include "cc/python/raise.h"
 #include "cc/python/replay_bindings.h"
 #include "cc/python/sleep_bindings.h"
 #include "cc/python/stats_dict.h"
@@ -24,16 +24,6 @@ namespace {
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-
-void Check(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.message());
-}
-
-template <typename T>
-T Take(StatusOr<T> result) {
-  Check(result.status());
-  return std::move(*result);
-}
 
 void Install(const Library& library, const std::string& stock_path,
              std::optional<std::string> driver_path, std::optional<int64_t> limit_bytes,

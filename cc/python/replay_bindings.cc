@@ -15,18 +15,13 @@
 #include "cc/bench/replay.h"
 #include "cc/bench/replay_json.h"
 #include "cc/bench/trace.h"
+#include "cc/python/raise.h"
 
 namespace gmlake {
 namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
-
-template <typename T>
-T Take(StatusOr<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.status().message());
-  return std::move(*result);
-}
 
 // One column of a trace: int64, as numpy's tobytes() gives them.
 class Column {

@@ -3,21 +3,16 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "cc/python/raise.h"
 
 namespace gmlake {
 namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
-
-template <typename T>
-T Take(StatusOr<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.status().message());
-  return std::move(*result);
-}
 
 nb::dict ToDict(const GmlakeSleepReport& report) {
   nb::dict result;
@@ -54,10 +49,7 @@ std::vector<uint64_t> SharedAddresses(const Library& library, int device) {
   return Take(library.SharedAddresses(device));
 }
 
-void ReleaseHostStore(const Library& library, int device) {
-  const Status released = library.ReleaseHostStore(device);
-  if (!released.ok()) throw std::runtime_error(released.message());
-}
+void ReleaseHostStore(const Library& library, int device) { Check(library.ReleaseHostStore(device)); }
 
 // Free and total bytes of the device.
 std::pair<int64_t, int64_t> DeviceMemoryOf(const Library& library, int device) {
