@@ -25,7 +25,7 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       copier_(options.copier),
       patience_(options.patience),
       driver_(driver, &journal_.inventory_log()),
-      memory_(driver->granularity(), options.thresholds),
+      memory_(driver->granularity(), options.thresholds, options.range_size),
       small_(&memory_),
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),

@@ -43,6 +43,7 @@ struct AllocatorOptions {
   Thresholds thresholds = {};
   HostCopier* copier = nullptr;  // null: the device cannot sleep
   Patience patience = {};
+  RangeSize range_size = {};
 };
 
 struct Demand {

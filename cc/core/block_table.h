@@ -33,7 +33,7 @@ struct Granule {
 
 struct PrimitiveRange {
   Address base;
-  Bytes size;
+  Bytes size;  // one granule less than was reserved (Grower)
   std::vector<Granule> granules;  // grows with use
   std::vector<uint64_t> marks;    // one bit per granule: a chunk begins in it
 };

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace gmlake {
-namespace {
-
-// Addresses cost nothing; this much more than the device has keeps growth contiguous after trims have left holes.
-constexpr int64_t kReservePerTotal = 4;
-constexpr Bytes kLeastReserve = GiB(1);
-
-}  // namespace
-
 StatusOr<Grower::Plan> Grower::Contiguous(Bytes request) {
   return FindHole(request, [&](ChunkId hole) { return request - FreeBefore(hole); });
 }
@@ -88,16 +80,17 @@ std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockH
   return blocks;
 }
 
+// The driver may put ranges next to each other. A last granule that is never mapped keeps apart what lies in two of them.
 StatusOr<ChunkId> Grower::ReserveRange(Bytes at_least) {
   StatusOr<DeviceMemory> device = driver_->QueryMemory();
   const Bytes total = device.ok() ? device->total : Bytes(0);
   const Bytes granularity = memory_->blocks.granularity();
-  const Bytes least = AlignUp(std::max(at_least, kLeastReserve), granularity);
-  Bytes size = std::max(least, AlignUp(total * kReservePerTotal, granularity));
-  StatusOr<Address> base = driver_->Reserve(size);
+  const Bytes least = AlignUp(std::max(at_least, memory_->range_size.least), granularity);
+  Bytes size = std::max(least, AlignUp(total * memory_->range_size.per_total, granularity));
+  StatusOr<Address> base = driver_->Reserve(size + granularity);
   while (!base.ok() && size > least) {
     size = std::max(least, AlignUp(size / 2, granularity));
-    base = driver_->Reserve(size);
+    base = driver_->Reserve(size + granularity);
   }
   if (!base.ok()) return base.status();
   memory_->blocks.AddRange(*base, size);

@@ -16,10 +16,17 @@
 
 namespace gmlake {
 
+// Addresses reserved for a primitive range. They cost nothing; several times what the device has keeps growth contiguous
+// after trims have left holes.
+struct RangeSize {
+  int64_t per_total = 4;
+  Bytes least = GiB(1);
+};
+
 // Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
 struct Memory {
-  explicit Memory(Bytes granularity, const Thresholds& thresholds = {})
-      : thresholds(thresholds), blocks(granularity, &chunks) {}
+  explicit Memory(Bytes granularity, const Thresholds& thresholds = {}, const RangeSize& range_size = {})
+      : thresholds(thresholds), range_size(range_size), blocks(granularity, &chunks) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
@@ -44,6 +51,7 @@ struct Memory {
   ChunkId HoleAt(Address address) const;
 
   const Thresholds thresholds;
+  const RangeSize range_size;
   ChunkStore chunks;
   BlockTable blocks;
   ChunkList space{&chunks, &blocks, /*small=*/false};

@@ -38,7 +38,8 @@ void Reclaimer::ReleaseAll() {
   EnforceBudget({/*mappings=*/0, /*bytes=*/Bytes(0)});
   Trim(Bytes(0));
   for (const PrimitiveRange& range : memory_->blocks.ranges()) {
-    if (IsEmpty(range)) driver_->FreeAddress(range.base, range.size).IgnoreError();  // nobody is left to tell
+    const Bytes reserved = range.size + memory_->blocks.granularity();
+    if (IsEmpty(range)) driver_->FreeAddress(range.base, reserved).IgnoreError();  // nobody is left to tell
   }
 }
 

@@ -135,8 +135,9 @@ StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
   if (!status.ok()) return status;
   if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("create of a size that is no multiple of the granularity");
   if (Used() + foreign_ + size > total_) return Status(StatusCode::kOutOfMemory, "the device is full");
-  blocks_[next_block_] = {size};
-  return BlockHandle{next_block_++};
+  const uint64_t handle = NewHandle();
+  blocks_[handle] = {size, next_block_++};
+  return BlockHandle{handle};
 }
 
 Status FakeDriver::Release(BlockHandle block) {
@@ -155,8 +156,7 @@ StatusOr<Address> FakeDriver::Reserve(Bytes size) {
   Status status = Enter("reserve");
   if (!status.ok()) return status;
   if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("reserve of a size that is no multiple of the granularity");
-  const Address address = next_address_;
-  next_address_ = next_address_ + size + granularity();
+  const Address address = NewAddress(size);
   reservations_[address] = size;
   return address;
 }
@@ -193,6 +193,7 @@ Status FakeDriver::SetAccess(Address address, Bytes size) {
   if (!status.ok()) return status;
   const std::vector<Mappings::iterator> tiles = Tiles(address, size);
   if (tiles.empty()) return Violate("access set to something else than whole mappings");
+  if (!Reserved(address, size)) return Violate("access set across two reservations");
   for (const auto& tile : tiles) tile->second.accessible = true;
   return OkStatus();
 }
@@ -206,6 +207,7 @@ Status FakeDriver::Unmap(Address address, Bytes size) {
   }
   const std::vector<Mappings::iterator> tiles = Tiles(address, size);
   if (tiles.empty()) return Violate("unmap of something else than whole mappings");
+  if (!Reserved(address, size)) return Violate("unmap across two reservations");
   if (InUse(address, size)) return Violate("unmap under work that has not finished");
   for (const auto& tile : tiles) {
     const uint64_t block = tile->second.block;
@@ -224,7 +226,7 @@ StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
   status = CheckStream(stream);
   if (!status.ok()) return status;
   if (streams_[stream.value].capturing) return Violate("event recorded on a stream that is being captured");
-  void* event = reinterpret_cast<void*>(next_event_++);
+  void* event = NewEvent();
   events_[event] = Now(stream.value);
   return EventHandle{event};
 }
@@ -344,7 +346,7 @@ std::vector<FakeDriver::Extent> FakeDriver::ExtentsOf(Address address, Bytes siz
     --mapping;
     const Address end = std::min(mapping->first + mapping->second.size, address + size);
     if (end <= at || !mapping->second.accessible) return {};
-    extents.push_back({mapping->second.block, at - mapping->first, end - at});
+    extents.push_back({blocks_.at(mapping->second.block).number, at - mapping->first, end - at});
     at = end;
   }
   return extents;
@@ -418,6 +420,32 @@ std::vector<FakeDriver::Mappings::iterator> FakeDriver::Tiles(Address address, B
 void FakeDriver::Drop(uint64_t block) {
   const auto found = blocks_.find(block);
   if (found->second.released && found->second.mappings == 0) blocks_.erase(found);
+}
+
+uint64_t FakeDriver::NewHandle() {
+  if (!reuse_names_) return next_block_;
+  uint64_t handle = 1;
+  while (blocks_.count(handle) != 0) ++handle;
+  return handle;
+}
+
+void* FakeDriver::NewEvent() {
+  uint64_t event = reuse_names_ ? 1 : next_event_++;
+  while (events_.count(reinterpret_cast<void*>(event)) != 0) ++event;
+  return reinterpret_cast<void*>(event);
+}
+
+Address FakeDriver::NewAddress(Bytes size) {
+  Address address = next_address_;
+  if (!reuse_names_) {
+    next_address_ = next_address_ + size + granularity();
+    return address;
+  }
+  for (const auto& [from, reserved] : reservations_) {
+    if (address + size <= from) break;
+    address = from + reserved;
+  }
+  return address;
 }
 
 Bytes FakeDriver::Used() const {

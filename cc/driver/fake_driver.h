@@ -42,6 +42,9 @@ class FakeDriver final : public Driver {
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
+  // From now on names are given again as soon as they are free, the lowest first: handles, events, and addresses, with no
+  // gap between reservations. What is kept by a name that is gone then meets another that bears it.
+  void ReuseNames() { reuse_names_ = true; }
   // Queues work on `stream` that touches [address, address + size); all of it must be accessible. Work of different
   // owners on the same physical bytes must be in order: a violation if nothing makes this work wait for the other.
   void Launch(StreamHandle stream, Address address, Bytes size, int64_t owner = 0);
@@ -65,7 +68,7 @@ class FakeDriver final : public Driver {
   std::vector<std::string> violations() const;
   // The physical bytes under [address, address + size): pairs of block and offset, one per granule or part of one.
   struct Extent {
-    uint64_t block;
+    uint64_t block;  // a number that no other block ever has
     Bytes offset;
     Bytes size;
   };
@@ -90,6 +93,7 @@ class FakeDriver final : public Driver {
  private:
   struct Block {
     Bytes size;
+    uint64_t number = 0;
     int mappings = 0;
     bool released = false;
   };
@@ -147,6 +151,9 @@ class FakeDriver final : public Driver {
   std::vector<Mappings::iterator> Tiles(Address address, Bytes size);
   void Drop(uint64_t block);
   Bytes Used() const;
+  uint64_t NewHandle();
+  void* NewEvent();
+  Address NewAddress(Bytes size);
 
   std::function<void()> on_create_;
   std::function<void()> on_wait_;
@@ -167,6 +174,7 @@ class FakeDriver final : public Driver {
     StatusCode code = StatusCode::kOk;
   };
   Named named_;
+  bool reuse_names_ = false;
   uint64_t next_block_ = 1;
   uint64_t next_event_ = 1;
   Address next_address_{uint64_t{1} << 40};

@@ -96,6 +96,30 @@ TEST_F(FakeDriverTest, FailsTheCallsItWasToldTo) {
   EXPECT_TRUE(driver_.Reserve(MiB(2)).ok());
 }
 
+TEST_F(FakeDriverTest, UsesNamesAgainWhereItIsTold) {
+  driver_.ReuseNames();
+  const StatusOr<Address> first = driver_.Reserve(MiB(4)), second = driver_.Reserve(MiB(2));
+  EXPECT_EQ(*first + MiB(4), *second);
+  ASSERT_TRUE(driver_.FreeAddress(*first, MiB(4)).ok());
+  EXPECT_EQ(*driver_.Reserve(MiB(2)), *first);
+  const StatusOr<BlockHandle> block = driver_.Create(MiB(2));
+  ASSERT_TRUE(driver_.Map(*first, MiB(2), *block).ok() && driver_.SetAccess(*first, MiB(2)).ok());
+  const uint64_t before = driver_.Resolve(*first, Bytes(1))[0].block;
+  ASSERT_TRUE(driver_.Unmap(*first, MiB(2)).ok() && driver_.Release(*block).ok());
+  EXPECT_EQ(driver_.Create(MiB(2))->value, block->value);
+  ASSERT_TRUE(driver_.Map(*first, MiB(2), *block).ok() && driver_.SetAccess(*first, MiB(2)).ok());
+  EXPECT_NE(driver_.Resolve(*first, Bytes(1))[0].block, before);  // the same name, other memory
+}
+
+TEST_F(FakeDriverTest, TakesNoCallAcrossTwoReservations) {
+  driver_.ReuseNames();
+  const Address first = MapOne(MiB(4)), second = MapOne(MiB(4));
+  ASSERT_EQ(first + MiB(4), second);
+  EXPECT_FALSE(driver_.SetAccess(first, MiB(8)).ok());
+  EXPECT_FALSE(driver_.Unmap(first, MiB(8)).ok());
+  EXPECT_EQ(driver_.violations().size(), 2);
+}
+
 TEST_F(FakeDriverTest, OtherProcessesTakeMemory) {
   driver_.SetForeignMemory(MiB(62));
   EXPECT_EQ(driver_.Create(MiB(4)).status().code(), StatusCode::kOutOfMemory);

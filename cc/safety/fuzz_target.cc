@@ -8,11 +8,11 @@ namespace gmlake {
 // Limits that are and are not multiples of the granule.
 World WorldOf(uint8_t byte) {
   static constexpr int kLimits[] = {12, 25, 64, 250};  // MiB
-  return {MiB(kLimits[byte % 4]), byte % 16 >= 12};
+  return {MiB(kLimits[byte % 4]), byte % 16 >= 12, byte % 32 >= 16};
 }
 
 Outcome Execute(const std::vector<Operation>& operations, const World& world) {
-  Program program(world.limit);
+  Program program(world.limit, world.crowded);
   for (const Operation& operation : operations) {
     std::string problem = program.Step(operation);
     if (!problem.empty()) return {problem, program.Stats()};

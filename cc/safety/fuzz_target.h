@@ -17,6 +17,7 @@ namespace gmlake {
 struct World {
   Bytes limit;
   bool abandon = false;  // the allocator goes while leases live
+  bool crowded = false;  // see Program
 };
 
 // What a run reached, so that a test can tell whether it tests anything.

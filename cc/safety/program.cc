@@ -11,6 +11,13 @@ constexpr size_t kMostLeases = 48;
 constexpr size_t kHistory = 8;
 constexpr ReclaimBudget kBudget{/*mappings=*/40, /*bytes=*/MiB(64)};
 constexpr int64_t kMostTries = 3;  // frees that wait for a stream settle within so many rounds
+constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8)};
+
+AllocatorOptions OptionsOf(Bytes limit, bool crowded) {
+  AllocatorOptions options{limit, kBudget};
+  if (crowded) options.range_size = kSmallRanges;
+  return options;
+}
 
 }  // namespace
 
@@ -22,11 +29,12 @@ std::vector<Operation> Decode(const uint8_t* data, size_t size) {
   return operations;
 }
 
-Program::Program(Bytes limit)
+Program::Program(Bytes limit, bool crowded)
     : limit_(limit),
       driver_(kDevice),
-      allocator_(std::make_unique<Allocator>(&driver_, AllocatorOptions{limit, kBudget})),
+      allocator_(std::make_unique<Allocator>(&driver_, OptionsOf(limit, crowded))),
       shadow_(&driver_, allocator_.get()) {
+  if (crowded) driver_.ReuseNames();
   // The first stream to ask is the home stream; programs can rely on its being Stream(0).
   Request(Bytes(1), home());
   Free({});

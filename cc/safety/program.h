@@ -35,7 +35,8 @@ class Program {
  public:
   static constexpr int kStreams = 3;
 
-  explicit Program(Bytes limit);
+  // `crowded`: addresses come in small portions that border on each other, and every name is used again at once.
+  explicit Program(Bytes limit, bool crowded = false);
   ~Program() { driver_.OnWait(nullptr); }  // nobody comes in any more
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -117,7 +117,8 @@ void RunSeed(uint64_t seed, Reach* total) {
     reach.Add(outcome.stats);
     if (outcome.problem.empty()) continue;
     FAIL() << "seed " << seed << ", program " << number << ": " << outcome.problem << "\nlimit "
-           << ToString(world.limit) << (world.abandon ? ", abandoned" : "") << ", shortened:\n"
+           << ToString(world.limit) << (world.abandon ? ", abandoned" : "") << (world.crowded ? ", crowded" : "")
+           << ", shortened:\n"
            << Print(Shorten(operations, world));
   }
   Print(seed, reach);

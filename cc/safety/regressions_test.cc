@@ -90,5 +90,23 @@ TEST_F(RegressionTest, WhatComesFreeDuringARequestIsInOrderForIt) {
   driver_.Launch(kThird, again, MiB(64), /*owner=*/2);
 }
 
+// The driver puts a second primitive range right behind the first. Free pieces on both sides of the border follow each
+// other, but are not one: what was lent across it was lent from the first range alone.
+TEST(Regression, WhatIsFreeInTwoRangesThatBorderOnEachOtherIsNotOnePiece) {
+  FakeDriver driver(GiB(1));
+  driver.ReuseNames();
+  AllocatorOptions options{MiB(64)};
+  options.range_size = {/*per_total=*/0, /*least=*/MiB(8)};
+  Allocator allocator(&driver, options);
+  std::vector<Address> leases;
+  for (int i = 0; i < 4; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
+  for (Address lease : leases) allocator.Free(lease, kHome);
+  const StatusOr<Address> across = allocator.Allocate(MiB(32), kHome);
+  ASSERT_TRUE(across.ok());
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+  driver.Launch(kHome, *across, MiB(32));
+  EXPECT_EQ(driver.violations(), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace gmlake
