@@ -173,9 +173,10 @@ def main() -> None:
     """Parses, runs, prints one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gib", type=float, default=6)
+    parser.add_argument("--threads", type=int, default=min(16, os.cpu_count() or 1))
     options = parser.parse_args()
-    count, most = max(1, int(options.gib * device.GIB) // PIECE), min(16, os.cpu_count() or 1)
-    figures: dict[str, Any] = {"benchmark": "host_memory", "pieces": count} | machine()
+    count, most = max(1, int(options.gib * device.GIB) // PIECE), options.threads
+    figures: dict[str, Any] = {"benchmark": "host_memory", "pieces": count, "threads": most} | machine()
     figures["untouched"] = {name: way() for name, way in ways(count, most).items()}
     figures["memory_after"] = machine()["memory"]
     give_back()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError, SleepError
     from gmlake_jax.out_of_memory import OutOfMemory, on_oom
     from gmlake_jax.recording import annotate, mark, record, snapshot
-    from gmlake_jax.sleeping import asleep, is_asleep, sleep, tag, wake
+    from gmlake_jax.sleeping import asleep, is_asleep, prepare_sleep, sleep, tag, wake
     from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit, trim
     from gmlake_jax.summary import memory_summary
     from gmlake_jax.tracking import track, tracked
@@ -35,6 +35,7 @@ __all__ = [
     "memory_stats",
     "memory_summary",
     "on_oom",
+    "prepare_sleep",
     "record",
     "reset_peak_memory_stats",
     "set_memory_limit",
@@ -60,6 +61,7 @@ _HOME = {
     "SleepError": "errors",
     "asleep": "sleeping",
     "is_asleep": "sleeping",
+    "prepare_sleep": "sleeping",
     "sleep": "sleeping",
     "tag": "sleeping",
     "wake": "sleeping",

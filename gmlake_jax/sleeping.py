@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gmlake_jax.arguments import check_name, check_names, check_seconds
+from gmlake_jax.arguments import check_name, check_names, check_seconds, check_size
 from gmlake_jax.errors import SleepError
 from gmlake_jax.library import open_library
 from gmlake_jax.sizes import format_bytes
@@ -173,6 +173,28 @@ def _on_each(devices: Sequence[int], act: Callable[[int], dict[str, Any]]) -> tu
 
 def _indices(device: DeviceLike) -> list[int]:
     return served_devices() if device is None else [active_index(device)]
+
+
+def _await_host_memory(devices: Sequence[int]) -> None:
+    while sum(open_library().unprepared(index) for index in devices) > 0:  # asks all, so that each may say what failed
+        time.sleep(_PAUSE_S)
+
+
+def prepare_sleep(size: int | str | None = None, device: DeviceLike = None, wait: bool = True) -> None:
+    """Makes the page-locked host memory that `sleep()` copies to, which is what a first sleep waits for.
+
+    `size`: how much for each device, bytes or a size such as "60GiB"; None: as much as is in use now. Without `wait`,
+    it is made in the background. SleepError where the host has not so much.
+    """
+    wanted = None if size is None else check_size("prepare_sleep", size)
+    devices = _indices(device)
+    try:
+        for index in devices:
+            open_library().prepare_sleep(index, wanted)
+        if wait:
+            _await_host_memory(devices)
+    except RuntimeError as error:
+        raise SleepError(str(error)) from None
 
 
 def sleep(level: int = 1, tags: Iterable[str] = (), device: DeviceLike = None, timeout: float = 1.0) -> SleepReport:

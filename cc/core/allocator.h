@@ -104,6 +104,10 @@ class Allocator {
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
 
+  // Makes host memory for a sleep of `size` bytes, in the background; without a size, of what is leased now.
+  Status PrepareSleep(std::optional<Bytes> size);
+  // What of it is still to be made, or why some of it could not be.
+  StatusOr<Bytes> Unprepared();
   // Moves what is leased to the host and gives all physical memory back; every address stays. Until Wake, requests are
   // refused and leases may end. Refuses while work is queued. On failure the device is as it was, or, if the driver will
   // not have that, asleep.

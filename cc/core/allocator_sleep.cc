@@ -26,6 +26,15 @@ Status FreedInCapture() {
 
 }  // namespace
 
+Status Allocator::PrepareSleep(std::optional<Bytes> size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (copier_ == nullptr) return Unable();
+  if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  return sleeper_.Prepare(size);
+}
+
+StatusOr<Bytes> Allocator::Unprepared() { return sleeper_.unprepared(); }
+
 StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();

@@ -5,82 +5,138 @@
 namespace gmlake {
 namespace {
 
-constexpr Bytes kLargestChunk = MiB(256);
-constexpr Bytes kUnit = MiB(2);        // a huge page of the host
-constexpr Bytes kLeftToHost = MiB(256);  // a machine whose memory is locked to the last page serves nobody
-constexpr int64_t kMostThreads = 8;
+constexpr Bytes kLargestChunk = MiB(64);  // what the first copy waits for, and what cannot be called off any more
+constexpr Bytes kUnit = MiB(2);           // a huge page of the host
+constexpr Bytes kLeftToHost = MiB(256);   // a machine whose memory is locked to the last page serves nobody
+constexpr int64_t kMostThreads = 16;
 
 }  // namespace
 
 Status HostStore::Prepare(Bytes size) {
-  Bytes missing = AlignUp(size, kUnit) - bytes();
-  if (missing <= Bytes(0)) return OkStatus();
-  const Bytes available = copier_->AvailableHost();
-  if (missing + kLeftToHost > available) {
-    return Status(StatusCode::kOutOfMemory, "the host has " + ToString(available) + " left, and " + ToString(missing) +
-                                                " are needed to keep the device's contents");
-  }
-  const int64_t before = count();
-  for (; missing > Bytes(0); missing -= chunks_.back().size) {
-    Chunk chunk;
-    chunk.size = std::min(missing, kLargestChunk);
-    chunks_.push_back(chunk);
-  }
-  CountBytes();
-  StartThreads(count() - before);
+  const Status opened = copier_->Open();
+  if (!opened.ok()) return opened;
+  if (IsQuiet()) Settle();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Bytes made = SizeIn(State::kMade);
+  const Bytes wanted = SizeIn(State::kWanted) + SizeIn(State::kBegun) + SizeIn(State::kFailed);
+  const Bytes more = std::max(AlignUp(size, kUnit) - made - wanted, Bytes(0));
+  const Status possible = CheckHost(wanted + more);
+  if (!possible.ok()) return possible;
+  TryFailedAgain();
+  Append(more);
+  StartThreads();
   return OkStatus();
 }
 
-void HostStore::StartThreads(int64_t missing) {
-  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const int64_t threads = std::min({missing, cores, kMostThreads});
-  for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Make(); });
+bool HostStore::IsQuiet() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return working_ == 0;
 }
 
-void HostStore::Make() {
-  for (int64_t chunk = Claim(); chunk >= 0; chunk = Claim()) {
-    StatusOr<char*> memory = copier_->AllocateHost(chunks_[chunk].size);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (memory.ok()) chunks_[chunk].memory = *memory;
-    chunks_[chunk].status = memory.status();
-    chunks_[chunk].done = true;
-    made_.notify_all();
+Status HostStore::CheckHost(Bytes wanted) const {
+  if (wanted <= Bytes(0)) return OkStatus();
+  const Bytes available = copier_->AvailableHost();
+  if (wanted + kLeftToHost <= available) return OkStatus();
+  return Status(StatusCode::kOutOfMemory, "the host has " + ToString(available) + " left, and " + ToString(wanted) +
+                                              " are needed to keep the device's contents");
+}
+
+void HostStore::TryFailedAgain() {
+  for (Chunk& chunk : chunks_) {
+    if (chunk.state == State::kFailed) chunk.state = State::kWanted;
+  }
+  first_wanted_ = 0;
+}
+
+void HostStore::Append(Bytes size) {
+  for (; size > Bytes(0); size -= chunks_.back().size) {
+    Chunk chunk;
+    chunk.size = std::min(size, kLargestChunk);
+    chunks_.push_back(chunk);
   }
 }
 
-int64_t HostStore::Claim() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return next_ < count() ? next_++ : -1;
+void HostStore::StartThreads() {
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const int64_t chunks = AlignUp(SizeIn(State::kWanted), kLargestChunk).count() / kLargestChunk.count();
+  for (const int64_t most = std::min({chunks, cores, kMostThreads}); working_ < most; ++working_) {
+    threads_.emplace_back([this] { Make(); });
+  }
 }
 
-StatusOr<char*> HostStore::Await(int64_t chunk) {
+void HostStore::Make() {
   std::unique_lock<std::mutex> lock(mutex_);
-  made_.wait(lock, [&] { return chunks_[chunk].done; });
-  if (!chunks_[chunk].status.ok()) return chunks_[chunk].status;
-  return chunks_[chunk].memory;
+  for (Chunk* chunk = Begin(); chunk != nullptr; chunk = Begin()) {
+    lock.unlock();
+    const StatusOr<char*> memory = copier_->AllocateHost(chunk->size);
+    lock.lock();
+    chunk->state = memory.ok() ? State::kMade : State::kFailed;
+    chunk->memory = memory.ok() ? *memory : nullptr;
+    chunk->status = memory.status();
+    bytes_.store(SizeIn(State::kMade).count());
+    made_.notify_all();
+  }
+  --working_;
+}
+
+HostStore::Chunk* HostStore::Begin() {
+  while (first_wanted_ < chunks_.size() && chunks_[first_wanted_].state != State::kWanted) ++first_wanted_;
+  if (first_wanted_ == chunks_.size()) return nullptr;
+  Chunk* const chunk = &chunks_[first_wanted_];
+  chunk->state = State::kBegun;
+  return chunk;
+}
+
+StatusOr<char*> HostStore::Await(int64_t index) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const Chunk& chunk = chunks_[static_cast<size_t>(index)];
+  made_.wait(lock, [&] { return chunk.state == State::kMade || chunk.state == State::kFailed; });
+  if (chunk.state == State::kFailed) return chunk.status;
+  return chunk.memory;
+}
+
+StatusOr<Bytes> HostStore::missing() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Chunk& chunk : chunks_) {
+    if (chunk.state == State::kFailed) return chunk.status;
+  }
+  return SizeIn(State::kWanted) + SizeIn(State::kBegun);
 }
 
 void HostStore::Settle() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  const auto failed = [](const Chunk& chunk) { return chunk.memory == nullptr; };
-  chunks_.erase(std::remove_if(chunks_.begin(), chunks_.end(), failed), chunks_.end());
-  next_ = count();
-  CountBytes();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto is_missing = [](const Chunk& chunk) { return chunk.state != State::kMade; };
+  chunks_.erase(std::remove_if(chunks_.begin(), chunks_.end(), is_missing), chunks_.end());
+  first_wanted_ = chunks_.size();
+}
+
+void HostStore::CallOff() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Chunk& chunk : chunks_) {
+    if (chunk.state != State::kWanted) continue;
+    chunk.state = State::kFailed;
+    chunk.status = Status(StatusCode::kFailedPrecondition, "the host's memory was asked back while it was being made");
+  }
 }
 
 void HostStore::Clear() {
+  CallOff();
   Settle();
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (const Chunk& chunk : chunks_) copier_->FreeHost(chunk.memory, chunk.size);
   chunks_.clear();
-  next_ = 0;
-  CountBytes();
+  first_wanted_ = 0;
+  bytes_.store(0);
 }
 
-void HostStore::CountBytes() {
-  Bytes sum;
-  for (const Chunk& chunk : chunks_) sum += chunk.size;
-  bytes_.store(sum.count());
+Bytes HostStore::SizeIn(State state) const {
+  Bytes size;
+  for (const Chunk& chunk : chunks_) {
+    if (chunk.state == state) size += chunk.size;
+  }
+  return size;
 }
 
 }  // namespace gmlake

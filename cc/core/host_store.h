@@ -1,12 +1,14 @@
 // Page-locked host memory in chunks, for the bytes of a sleeping device.
 //
 // Making it is much slower than copying into it, so several threads make chunks while the first ones are being filled,
-// and what is made is kept for the next time until somebody asks for it back.
+// or long before anybody needs them; and what is made is kept for the next time until somebody asks for it back.
 #ifndef GMLAKE_CORE_HOST_STORE_H_
 #define GMLAKE_CORE_HOST_STORE_H_
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -17,8 +19,9 @@
 
 namespace gmlake {
 
-// Model: a list of chunks that only grows until Clear. Thread rule: one thread calls; its own threads only make chunks.
-// Cost: per byte made, a page fault and its registration; nothing for what is there already.
+// Model: a list of chunks that only grows until Clear, made in its order by threads of its own, which end when nothing is
+// wanted. Invariant: a chunk that a thread makes stays where it is in memory. Thread rule: one thread at a time calls; missing
+// and bytes may be asked by any. Cost: per byte made, a page fault and its registration; nothing for what is there already.
 class HostStore {
  public:
   explicit HostStore(HostCopier* copier) : copier_(copier) {}
@@ -26,40 +29,50 @@ class HostStore {
   HostStore(const HostStore&) = delete;
   HostStore& operator=(const HostStore&) = delete;
 
-  // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much.
+  // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much. What could
+  // not be made before is tried again. Does not wait.
   Status Prepare(Bytes size);
   // Sizes of the chunks, those that are still being made included.
   int64_t count() const { return static_cast<int64_t>(chunks_.size()); }
-  Bytes SizeOf(int64_t chunk) const { return chunks_[chunk].size; }
+  Bytes SizeOf(int64_t chunk) const { return chunks_[static_cast<size_t>(chunk)].size; }
   // Waits until the chunk is made; its memory, or why there is none.
   StatusOr<char*> Await(int64_t chunk);
-  // Waits for all of them, and forgets those that could not be made.
-  void Settle();
-  // Gives everything back to the host.
+  // Gives everything back to the host. Waits for the chunks that are being made, and makes no more.
   void Clear();
 
-  // Asked by other threads too.
+  // What is still to be made, or why some of it could not be.
+  StatusOr<Bytes> missing();
+  // What is made.
   Bytes bytes() const { return Bytes(bytes_.load()); }
 
  private:
+  enum class State { kWanted, kBegun, kMade, kFailed };
   struct Chunk {
     Bytes size;
+    State state = State::kWanted;
     char* memory = nullptr;
-    bool done = false;  // made, or failed with `status`
     Status status;
   };
 
-  void StartThreads(int64_t missing);
+  bool IsQuiet();
+  // Waits for the threads, and forgets what they have not made.
+  void Settle();
+  void CallOff();
   void Make();
-  void CountBytes();
-  // The next chunk that nobody has begun, or -1.
-  int64_t Claim();
+  // These need the lock.
+  Status CheckHost(Bytes wanted) const;
+  void TryFailedAgain();
+  void Append(Bytes size);
+  void StartThreads();
+  Chunk* Begin();
+  Bytes SizeIn(State state) const;
 
   HostCopier* copier_;
-  std::mutex mutex_;  // for what the threads share: chunks_' contents and next_
+  std::mutex mutex_;
   std::condition_variable made_;
-  std::vector<Chunk> chunks_;
-  int64_t next_ = 0;
+  std::deque<Chunk> chunks_;   // grows and shrinks under the lock, by the calling thread alone
+  size_t first_wanted_ = 0;    // no chunk before it is wanted
+  int64_t working_ = 0;        // threads that may still begin a chunk
   std::vector<std::thread> threads_;
   std::atomic<int64_t> bytes_{0};
 };

@@ -29,7 +29,6 @@ Status SavedBytes::Save(const std::vector<Interval>& kept, const std::vector<Int
   Status status = store_.Prepare(bytes_);
   if (status.ok()) status = CopyOut(kept);
   const Status finished = pieces_.empty() ? OkStatus() : copier_->Finish();
-  store_.Settle();
   if (status.ok()) status = finished;
   if (status.ok()) {
     zeros_ = dropped;

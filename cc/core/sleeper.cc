@@ -95,6 +95,10 @@ void Sleeper::Read(ChunkId lease, Bytes size, char* to) const {
   }
 }
 
+Status Sleeper::Prepare(std::optional<Bytes> size) {
+  return saved_.store().Prepare(size.has_value() ? *size : SizeOf(ContentsOf({}).kept));
+}
+
 void Sleeper::ReleaseStore() {
   if (awake()) saved_.store().Clear();
 }

@@ -8,6 +8,7 @@
 #define GMLAKE_CORE_SLEEPER_H_
 
 #include <mutex>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -53,6 +54,9 @@ class Sleeper {
   // Of the mappings that the tables know, those that are not there.
   Bytes unmapped() const { return asleep() ? switch_.mapped_bytes() : Bytes(0); }
   Bytes on_host() const { return saved_.store().bytes(); }
+  // Host memory for `size` bytes from here on, or soon; without a size, for what is leased now. The device must be awake.
+  Status Prepare(std::optional<Bytes> size);
+  StatusOr<Bytes> unprepared() { return saved_.store().missing(); }
   // Gives the host's memory back unless it is needed.
   void ReleaseStore();
 

@@ -41,13 +41,20 @@ class TestingCopier final : public HostCopier {
   }
 
   // The call numbered `call` from now on fails, 0 being the next; a negative number: none.
-  void FailCall(int64_t call) { fail_in_ = call; }
+  void FailCall(int64_t call) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    fail_in_ = call;
+  }
   bool failed() const { return failed_; }
   void SetAvailable(Bytes bytes) { available_ = bytes; }
   void OnCopy(std::function<void()> action) { on_copy_ = std::move(action); }
+  // `action` runs in the threads that make host memory; to be set while there are none.
+  void OnAllocate(std::function<void()> action) { on_allocate_ = std::move(action); }
   Bytes host_bytes() const { return host_bytes_; }
 
+  Status Open() override { return OkStatus(); }
   StatusOr<char*> AllocateHost(Bytes size) override {
+    if (on_allocate_) on_allocate_();
     const std::lock_guard<std::mutex> lock(mutex_);
     const Status entered = Enter();
     if (!entered.ok()) return entered;
@@ -111,6 +118,7 @@ class TestingCopier final : public HostCopier {
   Bytes available_ = GiB(64);
   Bytes host_bytes_;
   std::function<void()> on_copy_;
+  std::function<void()> on_allocate_;
 };
 
 }  // namespace gmlake

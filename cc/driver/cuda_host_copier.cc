@@ -12,15 +12,21 @@ namespace {
 CUdeviceptr Raw(Address address) { return static_cast<CUdeviceptr>(address.value()); }
 size_t Raw(Bytes size) { return static_cast<size_t>(size.count()); }
 
+// By writing: faults of many threads run beside each other, while MADV_POPULATE_WRITE has them wait for one lock (37 against
+// 14 GB/s with 16 threads, benchmarks/host_memory.py).
+void MakePages(char* memory, size_t size) {
+  constexpr size_t kPage = 4096;
+  for (size_t offset = 0; offset < size; offset += kPage) *const_cast<volatile char*>(memory + offset) = 0;
+}
+
 // Anonymous memory whose pages are all there; null if the host has none left.
 char* MapAndTouch(size_t size) {
-  constexpr size_t kPage = 4096;
   void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   madvise(mapped, size, MADV_HUGEPAGE);
   madvise(mapped, size, MADV_DONTFORK);  // a child would hold pages that the device writes
   char* const memory = static_cast<char*>(mapped);
-  for (size_t offset = 0; offset < size; offset += kPage) *const_cast<volatile char*>(memory + offset) = 0;
+  MakePages(memory, size);
   return memory;
 }
 

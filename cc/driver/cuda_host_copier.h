@@ -7,15 +7,16 @@
 
 namespace gmlake {
 
-// Model: one stream that waits for nobody, made when it is first needed. Host memory is mapped anonymously in huge pages,
-// touched by the thread that asks for it, and then registered: unlike cuMemHostAlloc, most of that work runs on as many
-// threads as ask. Invariant: after each call the thread has the context and the capture mode it had before.
+// Model: one stream that waits for nobody; it and the device's primary context are taken at Open. Host memory is mapped
+// anonymously in huge pages, filled by the thread that asks for it, and then registered: unlike cuMemHostAlloc, most of that
+// work runs on as many threads as ask. Invariant: after each call the thread has the context and the capture mode it had before.
 class CudaHostCopier final : public HostCopier {
  public:
   // `cuda` must outlive the copier.
   CudaHostCopier(const CudaFunctions& cuda, int ordinal) : cuda_(cuda), ordinal_(ordinal) {}
   ~CudaHostCopier() override;
 
+  Status Open() override;
   StatusOr<char*> AllocateHost(Bytes size) override;
   void FreeHost(char* memory, Bytes size) override;
   Bytes AvailableHost() override;
@@ -27,8 +28,6 @@ class CudaHostCopier final : public HostCopier {
   Status AwaitDevice() override;
 
  private:
-  // The device's primary context is retained at the first call.
-  Status Open();
   Status OpenStream();
 
   const CudaFunctions& cuda_;

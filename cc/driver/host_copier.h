@@ -16,6 +16,9 @@ class HostCopier {
  public:
   virtual ~HostCopier() = default;
 
+  // Before host memory is made. Cheap when it was called before.
+  virtual Status Open() = 0;
+
   // Host memory that the device can reach at the full speed of the link (page-locked).
   virtual StatusOr<char*> AllocateHost(Bytes size) = 0;
   virtual void FreeHost(char* memory, Bytes size) = 0;

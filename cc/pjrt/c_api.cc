@@ -117,6 +117,20 @@ int64_t SharedAddresses(int ordinal, uint64_t* addresses, int64_t capacity) {
   return count;
 }
 
+int PrepareSleep(int ordinal, int64_t bytes, char* message, size_t size) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return Answer(NotServed(ordinal), message, size);
+  const auto wanted = bytes < 0 ? std::nullopt : std::optional<Bytes>(bytes);
+  return Answer(device->core().PrepareSleep(wanted), message, size);
+}
+
+int64_t Unprepared(int ordinal, char* message, size_t size) {
+  ServedDevice* device = FindDevice(ordinal);
+  if (device == nullptr) return Answer(NotServed(ordinal), message, size);
+  const gmlake::StatusOr<Bytes> missing = device->core().Unprepared();
+  return missing.ok() ? missing->count() : Answer(missing.status(), message, size);
+}
+
 int ReleaseHostStore(int ordinal) {
   ServedDevice* device = FindDevice(ordinal);
   if (device == nullptr) return -1;
@@ -146,6 +160,7 @@ extern "C" __attribute__((visibility("default"))) const GmlakeApi* GmlakeGetApi(
   static const GmlakeApi api = {sizeof(GmlakeApi), &Install,    &IsInstalled, &NumDevices, &State,
                                 &ReadStats,        &ResetPeaks, &Trim,        &SetLimit,   &Sleep,
                                 &Wake,             &IsAsleep,   &Tag,         &SharedAddresses,
-                                &ReleaseHostStore, &DeviceMemory, &Probe, gmlake::HistoryApi()};
+                                &PrepareSleep,     &Unprepared, &ReleaseHostStore, &DeviceMemory, &Probe,
+                                gmlake::HistoryApi()};
   return &api;
 }

@@ -76,6 +76,10 @@ struct GmlakeApi {
   int (*tag)(int device, uint64_t address, int32_t tag);
   // Buffers that another library holds, at most `capacity` of their addresses; how many there are, or -1.
   int64_t (*shared_addresses)(int device, uint64_t* addresses, int64_t capacity);
+  // Begins to make host memory for a sleep of `bytes`; negative: of what is alive now. 0, or -1 and why.
+  int (*prepare_sleep)(int device, int64_t bytes, char* message, size_t message_size);
+  // Bytes of it that are still to be made; -1 and why, if some of it could not be.
+  int64_t (*unprepared)(int device, char* message, size_t message_size);
   int (*release_host_store)(int device);
   // What the device says of its memory, all processes together. 0 or -1.
   int (*device_memory)(int device, int64_t* free_bytes, int64_t* total_bytes);

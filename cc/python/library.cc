@@ -125,6 +125,19 @@ StatusOr<std::vector<uint64_t>> Library::SharedAddresses(int device) const {
   return addresses;
 }
 
+Status Library::PrepareSleep(int device, std::optional<int64_t> bytes) const {
+  std::array<char, kMessageSize> message = {};
+  if (api_->prepare_sleep(device, bytes.value_or(-1), message.data(), message.size()) == 0) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition, message.data());
+}
+
+StatusOr<int64_t> Library::Unprepared(int device) const {
+  std::array<char, kMessageSize> message = {};
+  const int64_t bytes = api_->unprepared(device, message.data(), message.size());
+  if (bytes < 0) return Status(StatusCode::kFailedPrecondition, message.data());
+  return bytes;
+}
+
 Status Library::ReleaseHostStore(int device) const {
   return api_->release_host_store(device) == 0 ? OkStatus() : NoSuchDevice(device);
 }

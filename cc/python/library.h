@@ -53,6 +53,9 @@ class Library {
   // False where no live buffer of ours begins at the address.
   bool Tag(int device, uint64_t address, int32_t tag) const { return api_->tag(device, address, tag) == 0; }
   StatusOr<std::vector<uint64_t>> SharedAddresses(int device) const;
+  // Begins only; Unprepared says how far it is.
+  Status PrepareSleep(int device, std::optional<int64_t> bytes) const;
+  StatusOr<int64_t> Unprepared(int device) const;
   Status ReleaseHostStore(int device) const;
   struct DeviceMemory {
     int64_t free;

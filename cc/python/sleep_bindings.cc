@@ -1,8 +1,10 @@
 #include "cc/python/sleep_bindings.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,12 @@ std::vector<uint64_t> SharedAddresses(const Library& library, int device) {
   return Take(library.SharedAddresses(device));
 }
 
+void PrepareSleep(const Library& library, int device, std::optional<int64_t> bytes) {
+  Check(library.PrepareSleep(device, bytes));
+}
+
+int64_t Unprepared(const Library& library, int device) { return Take(library.Unprepared(device)); }
+
 void ReleaseHostStore(const Library& library, int device) { Check(library.ReleaseHostStore(device)); }
 
 // Free and total bytes of the device.
@@ -65,6 +73,8 @@ void DefineSleep(nb::class_<Library>& library) {
       .def("is_asleep", &IsAsleep, "device"_a)
       .def("tag", &Library::Tag, "device"_a, "address"_a, "tag"_a)
       .def("shared_addresses", &SharedAddresses, "device"_a)
+      .def("prepare_sleep", &PrepareSleep, "device"_a, "bytes"_a.none(), nb::call_guard<nb::gil_scoped_release>())
+      .def("unprepared", &Unprepared, "device"_a)
       .def("release_host_store", &ReleaseHostStore, "device"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("device_memory", &DeviceMemoryOf, "device"_a);
 }

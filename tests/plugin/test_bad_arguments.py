@@ -49,6 +49,9 @@ def test_sleep_and_wake():
             (lambda: g.sleep(timeout=float("nan")), "ValueError: timeout takes seconds from 0"),
             (lambda: g.sleep(device=7), "NotActiveError: gmlake_jax serves no device 7"),
             (lambda: g.sleep(device=host), "is not a CUDA device"),
+            (lambda: g.prepare_sleep("lots"), "ValueError: 'lots' is not a size"),
+            (lambda: g.prepare_sleep(-1), "ValueError: prepare_sleep is -1; it must be at least 0"),
+            (lambda: g.prepare_sleep(1 << 45), "SleepError: the host has "),
             (lambda: g.wake("cuda:0"), "NotActiveError: cuda:0 is not a CUDA device"),
             (lambda: g.is_asleep(host), "is not a CUDA device"),
         ]

@@ -282,6 +282,58 @@ def test_a_process_may_end_asleep():
     assert array.nbytes == 8 * MIB
 
 
+@emulated()
+def test_host_memory_that_was_prepared_is_what_the_first_sleep_uses():
+    import jax
+    from programs import filled
+
+    import gmlake_jax
+    from gmlake_jax import emulator
+
+    def on_host():
+        return gmlake_jax.memory_stats()["bytes_on_host"]
+
+    array = filled(80, 1).block_until_ready()
+    gmlake_jax.prepare_sleep()
+    assert 80 * MIB <= on_host() <= 90 * MIB
+    emulator.set_faults("cuMemHostRegister_v2@1+=999")  # nothing more is made
+    with gmlake_jax.asleep(), pytest.raises(gmlake_jax.SleepError, match="asleep"):
+        gmlake_jax.prepare_sleep("1MiB")
+    assert holds(array, 1)
+    with pytest.raises(gmlake_jax.SleepError, match="cuMemHostRegister"):
+        gmlake_jax.prepare_sleep("300MiB")
+    emulator.set_faults("")
+    gmlake_jax.prepare_sleep("300MiB")
+    assert on_host() == 300 * MIB
+    gmlake_jax.empty_cache()
+    assert on_host() == 0
+    jax.block_until_ready(filled(1, 1))
+
+
+@emulated()
+def test_preparing_in_the_background_is_over_at_some_time():
+    from programs import filled, settle
+
+    import gmlake_jax
+
+    array = filled(16, 1).block_until_ready()
+    gmlake_jax.prepare_sleep("200MiB", wait=False)
+    with gmlake_jax.asleep():
+        pass
+    settle(until=lambda: gmlake_jax.memory_stats()["bytes_on_host"] == 200 * MIB)
+    assert holds(array, 1)
+
+
+@emulated()
+def test_a_process_may_end_while_host_memory_is_being_made():
+    from programs import filled
+
+    import gmlake_jax
+
+    filled(1, 1).block_until_ready()
+    gmlake_jax.prepare_sleep("1GiB", wait=False)
+
+
 CALLS = (
     "cuMemUnmap",
     "cuMemRelease",
