@@ -58,6 +58,7 @@ def start(
     double_unmap: str | None = None,
     pool: str | None = None,
     poison: int | None = None,
+    shared: str | None = None,
     log: str | None = None,
 ) -> None:
     """Puts the emulated machine under JAX in this process; call it before JAX creates its devices.
@@ -77,6 +78,7 @@ def start(
         "DOUBLE_UNMAP": double_unmap,
         "POOL": pool,
         "POISON": poison,
+        "SHARED": shared,
         "LOG": log,
     }
     os.environ.update({f"GMLAKE_EMULATOR_{name}": _text(value) for name, value in given.items() if value is not None})

@@ -143,7 +143,7 @@ CUresult CUDAAPI cuMemGetInfo(size_t* free, size_t* total) {
   GMLAKE_ENTRY();
   std::lock_guard<std::mutex> lock(machine().mutex);
   const PhysicalMemory& memory = machine().memory[CurrentDevice()];
-  *free = memory.total() - memory.used();
+  *free = memory.left();
   *total = memory.total();
   return CUDA_SUCCESS;
 }

@@ -14,7 +14,7 @@ constexpr size_t kPoolChunk = size_t{32} << 20;
 Machine::Machine() {
   const int count = settings().devices;
   memory.reserve(count);
-  for (int i = 0; i < count; ++i) memory.emplace_back(i, settings().memory);
+  for (int i = 0; i < count; ++i) memory.emplace_back(i, settings().memory, settings().shared);
   devices.resize(count);
   for (int i = 0; i < count; ++i) {
     Device& device = devices[i];

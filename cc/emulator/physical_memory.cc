@@ -13,7 +13,7 @@
 
 namespace gmlake::emulator {
 
-PhysicalMemory::PhysicalMemory(int device, size_t total) : total_(total) {
+PhysicalMemory::PhysicalMemory(int device, size_t total, const std::string& shared) : total_(total) {
   const std::string name = "gmlake-emulated-gpu" + std::to_string(device);
   file_ = memfd_create(name.c_str(), MFD_CLOEXEC);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(total)) != 0) {
@@ -21,11 +21,17 @@ PhysicalMemory::PhysicalMemory(int device, size_t total) : total_(total) {
     std::abort();
   }
   if (total > 0) free_.Give(0, total);
+  if (!shared.empty()) shared_ = std::make_unique<SharedUse>(shared, device);
+}
+
+bool PhysicalMemory::Reserve(size_t size) {
+  if (used_ + size > total_) return false;
+  return shared_ == nullptr || shared_->Take(size, total_);
 }
 
 std::vector<Extent> PhysicalMemory::Take(size_t size) {
   std::vector<Extent> extents;
-  if (used_ + size > total_) return extents;
+  if (!Reserve(size)) return extents;
   for (size_t missing = size; missing > 0;) {
     uint64_t taken = 0;
     const uint64_t offset = *free_.TakeFirst(missing, &taken);
@@ -46,6 +52,7 @@ void PhysicalMemory::Give(const std::vector<Extent>& extents) {
               static_cast<off_t>(extent.size));
     free_.Give(extent.offset, extent.size);
     used_ -= extent.size;
+    if (shared_ != nullptr) shared_->Give(extent.size);
   }
 }
 

@@ -9,9 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "cc/emulator/free_list.h"
+#include "cc/emulator/shared_use.h"
 
 namespace gmlake::emulator {
 
@@ -27,7 +30,8 @@ struct Extent {
 // block where new memory is poisoned.
 class PhysicalMemory {
  public:
-  PhysicalMemory(int device, size_t total);
+  // `shared`: the file through which processes share the device; empty: this one has it alone.
+  PhysicalMemory(int device, size_t total, const std::string& shared = "");
 
   // Empty if `size` bytes (whole granules) are not there.
   std::vector<Extent> Take(size_t size);
@@ -36,16 +40,21 @@ class PhysicalMemory {
   bool MapAt(uint64_t address, const std::vector<Extent>& extents, int protection) const;
 
   size_t total() const { return total_; }
+  // What nobody holds, in any process.
+  size_t left() const { return total_ - (shared_ ? shared_->used() : used_); }
+  // What this process holds.
   size_t used() const { return used_; }
   size_t peak() const { return peak_; }
   void ResetPeak() { peak_ = used_; }
 
  private:
+  bool Reserve(size_t size);
   void Poison(const Extent& extent) const;
 
   size_t total_, used_ = 0, peak_ = 0;
   int file_ = -1;
   FreeList free_;
+  std::unique_ptr<SharedUse> shared_;
 };
 
 }  // namespace gmlake::emulator

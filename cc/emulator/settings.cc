@@ -66,6 +66,7 @@ Settings ReadSettings(const char* (*get)(const char*)) {
   read.refuse_double_unmap = second("GMLAKE_EMULATOR_DOUBLE_UNMAP", "accept", "refuse");
   read.hasty_pool = second("GMLAKE_EMULATOR_POOL", "right", "hasty");
   read.poison = static_cast<int>(number("GMLAKE_EMULATOR_POISON", -1));
+  read.shared = text("GMLAKE_EMULATOR_SHARED");
   read.log = text("GMLAKE_EMULATOR_LOG");
   read.trace = number("GMLAKE_EMULATOR_TRACE", 0) != 0;
   return read;

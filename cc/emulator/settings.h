@@ -11,6 +11,7 @@
 //   GMLAKE_EMULATOR_POOL=right          hasty: a pool that is wrong on purpose. It takes memory back, and unmaps it, when
 //                                       the free is called instead of when its turn comes. Tests of the checks use it.
 //   GMLAKE_EMULATOR_POISON=             byte (0 to 255) that fills new memory; without it, new memory is zero
+//   GMLAKE_EMULATOR_SHARED=             file through which processes share the devices: what one holds the others lack
 //   GMLAKE_EMULATOR_LOG=                file for messages (default: stderr)
 //   GMLAKE_EMULATOR_TRACE=0             1: every call is logged by name
 #ifndef GMLAKE_EMULATOR_SETTINGS_H_
@@ -31,6 +32,7 @@ struct Settings {
   bool refuse_double_unmap = false;
   bool hasty_pool = false;
   int poison = -1;
+  std::string shared;
   std::string log;
   bool trace = false;
 };

@@ -47,6 +47,7 @@ TEST(SettingsTest, EveryVariableIsRead) {
                               {"GMLAKE_EMULATOR_DOUBLE_UNMAP", "refuse"},
                               {"GMLAKE_EMULATOR_POOL", "hasty"},
                               {"GMLAKE_EMULATOR_POISON", "0xCD"},
+                              {"GMLAKE_EMULATOR_SHARED", "/tmp/shared"},
                               {"GMLAKE_EMULATOR_LOG", "/tmp/log"},
                               {"GMLAKE_EMULATOR_TRACE", "1"}});
   EXPECT_EQ(read.devices, 4);
@@ -57,6 +58,7 @@ TEST(SettingsTest, EveryVariableIsRead) {
   EXPECT_TRUE(read.refuse_double_unmap);
   EXPECT_TRUE(read.hasty_pool);
   EXPECT_EQ(read.poison, 0xCD);
+  EXPECT_EQ(read.shared, "/tmp/shared");
   EXPECT_EQ(read.log, "/tmp/log");
   EXPECT_TRUE(read.trace);
 }
