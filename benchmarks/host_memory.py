@@ -5,6 +5,7 @@ has touched; in the end everything is given back and all ways run again, on page
 Making the pages (`make`) and telling the driver (`lock`) are timed apart. Prints one JSON object. Needs no JAX.
 
     python benchmarks/host_memory.py --gib 6
+    python benchmarks/host_memory.py --gib 56 --only together_write_16    # as the allocator does it
 """
 
 from __future__ import annotations
@@ -174,13 +175,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gib", type=float, default=6)
     parser.add_argument("--threads", type=int, default=min(16, os.cpu_count() or 1))
+    parser.add_argument("--only", help="this way alone, by its name in the output")
     options = parser.parse_args()
     count, most = max(1, int(options.gib * device.GIB) // PIECE), options.threads
     figures: dict[str, Any] = {"benchmark": "host_memory", "pieces": count, "threads": most} | machine()
-    figures["untouched"] = {name: way() for name, way in ways(count, most).items()}
+    tried = {name: way for name, way in ways(count, most).items() if options.only in (None, name)}
+    figures["untouched"] = {name: way() for name, way in tried.items()}
     figures["memory_after"] = machine()["memory"]
     give_back()
-    figures["touched"] = {name: way() for name, way in ways(count, most).items()}
+    figures["touched"] = {name: way() for name, way in tried.items()}
     give_back()
     print(json.dumps(figures))
 
