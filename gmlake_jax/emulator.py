@@ -33,6 +33,9 @@ _LIBRARIES = (
     "libnccl.so.2",
 )
 
+# Parameters of start() whose variable has another name.
+_VARIABLES = {"asynchronous": "ASYNC"}
+
 # Autotuning runs kernels and compares their times, which means nothing here and takes long.
 _XLA_FLAG = "--xla_gpu_autotune_level=0"
 
@@ -67,20 +70,8 @@ def start(
     otherwise one device of 1 GiB whose work runs at once. `faults` is a script of failing calls (cc/emulator/faults.h).
     EmulatorError if a real driver is loaded already, JAX has devices already, or the libraries are not installed.
     """
+    given = {_VARIABLES.get(name, name.upper()): value for name, value in locals().items()}
     _check_nothing_started()
-    given = {
-        "DEVICES": devices,
-        "MEMORY": memory,
-        "ASYNC": asynchronous,
-        "DELAY_US": delay_us,
-        "CHECKS": checks,
-        "FAULTS": faults,
-        "DOUBLE_UNMAP": double_unmap,
-        "POOL": pool,
-        "POISON": poison,
-        "SHARED": shared,
-        "LOG": log,
-    }
     os.environ.update({f"GMLAKE_EMULATOR_{name}": _text(value) for name, value in given.items() if value is not None})
     _load_libraries()
     _prepare_jax()
