@@ -30,6 +30,8 @@ class MappingSwitch {
   // Takes down what it can: after a PutUp that failed.
   void Abandon();
 
+  // False: the block is in doubt, and stays mapped wherever it is.
+  bool IsMovable(BlockId id) const;
   // Nothing is mapped.
   bool is_down() const { return is_down_; }
   // Of all mappings of the blocks, at home and elsewhere.
@@ -43,7 +45,6 @@ class MappingSwitch {
     size_t mapped = 0;
   };
 
-  bool IsMovable(BlockId id) const;
   void AddRuns(Address at, const std::vector<BlockId>& blocks, bool down);
   Bytes MappedOf(const Run& run) const;
   Status Unmap(Run* run);

@@ -154,11 +154,17 @@ void Sleeper::ForgetRange(RangeId id) {
   if (!freed) ++memory_->wreckage.ranges;
 }
 
-// A range with a lease on other blocks loses this one only.
+// Nobody leases it, and none of it stayed mapped while the device slept.
+bool Sleeper::IsForgettable(const StitchedRange& range) const {
+  return range.leases == 0 && std::all_of(range.blocks.begin(), range.blocks.end(),
+                                          [this](BlockId id) { return switch_.IsMovable(id); });
+}
+
+// A range that is needed for other blocks loses this one only.
 void Sleeper::ForgetBlock(BlockId id) {
   while (!memory_->blocks[id].aliases.empty()) {
     const RangeId range = memory_->blocks[id].aliases.back();
-    if (memory_->ranges[range].leases == 0) {
+    if (IsForgettable(memory_->ranges[range])) {
       ForgetRange(range);
     } else {
       memory_->ranges.CutOut(range, id);

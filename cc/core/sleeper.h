@@ -72,6 +72,7 @@ class Sleeper {
   Status CheckRoom(Bytes limit) const;
   void ForgetFreeBlocks();
   bool IsForgettable(BlockId id) const;
+  bool IsForgettable(const StitchedRange& range) const;
   bool HasMemory(BlockId id) const;
   void ForgetRange(RangeId id);
   void ForgetBlock(BlockId id);

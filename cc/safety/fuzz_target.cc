@@ -15,10 +15,10 @@ Outcome Execute(const std::vector<Operation>& operations, const World& world) {
   Program program(world.limit, world.crowded);
   for (const Operation& operation : operations) {
     std::string problem = program.Step(operation);
-    if (!problem.empty()) return {problem, program.Stats()};
+    if (!problem.empty()) return {problem, program.Stats(), program.num_wakes()};
   }
   const AllocatorStats stats = program.Stats();
-  return {world.abandon ? program.Abandon() : program.Finish(), stats};
+  return {world.abandon ? program.Abandon() : program.Finish(), stats, program.num_wakes()};
 }
 
 Outcome ExecuteInput(const uint8_t* data, size_t size) {

@@ -24,6 +24,7 @@ struct World {
 struct Outcome {
   std::string problem;   // the first broken invariant, or nothing
   AllocatorStats stats;  // as they were at the end
+  int64_t wakes = 0;
 };
 
 World WorldOf(uint8_t byte);

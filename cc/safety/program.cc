@@ -13,8 +13,9 @@ constexpr ReclaimBudget kBudget{/*mappings=*/40, /*bytes=*/MiB(64)};
 constexpr int64_t kMostTries = 3;  // frees that wait for a stream settle within so many rounds
 constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8)};
 
-AllocatorOptions OptionsOf(Bytes limit, bool crowded) {
+AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   AllocatorOptions options{limit, kBudget};
+  options.copier = copier;
   if (crowded) options.range_size = kSmallRanges;
   return options;
 }
@@ -32,13 +33,19 @@ std::vector<Operation> Decode(const uint8_t* data, size_t size) {
 Program::Program(Bytes limit, bool crowded)
     : limit_(limit),
       driver_(kDevice),
-      allocator_(std::make_unique<Allocator>(&driver_, OptionsOf(limit, crowded))),
+      allocator_(std::make_unique<Allocator>(&driver_, OptionsOf(limit, crowded, &stamps_))),
       shadow_(&driver_, allocator_.get()) {
   if (crowded) driver_.ReuseNames();
   // The first stream to ask is the home stream; programs can rely on its being Stream(0).
   Request(Bytes(1), home());
   Free({});
   driver_.OnWait([this] { Interrupt(); });
+  stamps_.OnCopy([this] { Interrupt(); });
+}
+
+void Program::ComeInNoMore() {
+  driver_.OnWait(nullptr);
+  stamps_.OnCopy(nullptr);
 }
 
 std::string Program::Step(Operation operation) {
@@ -54,7 +61,7 @@ void Program::Dispatch(Operation operation) {
   interrupted_ = false;
   using Action = void (Program::*)(Operation);
   static constexpr Action kActions[] = {
-      &Program::FreeForeign, &Program::Query,   &Program::AllocateAbsurd, &Program::Trim,
+      &Program::FreeForeign, &Program::QueryOrSleep, &Program::AllocateAbsurd, &Program::Trim,
       &Program::ChangeLimit, &Program::Capture, &Program::FailCalls,      &Program::TakeForeignMemory,
       &Program::FinishWork,  &Program::RetireStream, &Program::Maintain,    &Program::FreeHalf};
   const int kind = operation.kind % 64;
@@ -146,7 +153,7 @@ bool Program::CanOrder(const Shadow::Lease& lease, StreamHandle stream) const {
 }
 
 void Program::Use(Operation operation) {
-  if (shadow_.leases().empty()) return;
+  if (shadow_.leases().empty() || allocator_->IsAsleep()) return;
   const size_t index = operation.a % shadow_.leases().size();
   Shadow::Lease& lease = shadow_[index];
   const StreamHandle stream = Stream(operation.c);
@@ -199,6 +206,11 @@ void Program::Query(Operation operation) {
     Expect(allocator_->RequestedSize(lease.address) == lease.size, "a live lease has another size");
   }
   if (operation.a % 2 == 0) allocator_->ResetPeaks();
+}
+
+void Program::QueryOrSleep(Operation operation) {
+  Query(operation);
+  SleepOrWake(operation);
 }
 
 void Program::Trim(Operation operation) {
@@ -259,7 +271,7 @@ void Program::Interrupt() {
   const Operation operation = current_;
   switch (operation.c % 4) {
     case 0: return Free({0, operation.b, 0, 1});
-    case 1: return Request(kGranule * (1 + operation.b % 4), Stream(operation.b));
+    case 1: return MayRequest() ? Request(kGranule * (1 + operation.b % 4), Stream(operation.b)) : Query(operation);
     case 2: return FreeHalf({0, 0, 0, 1});
     default: Query(operation);
   }
@@ -267,8 +279,9 @@ void Program::Interrupt() {
 
 // The framework retires a stream that nobody captures, and has waited for its work by the time it destroys it.
 void Program::RetireStream(Operation operation) {
-  if (operation.b % 4 != 0 || std::count(capturing_, capturing_ + kStreams, true) > 0) return FinishWork(operation);
   const StreamHandle stream = Stream(operation.a);
+  const bool may_not = std::count(capturing_, capturing_ + kStreams, true) > 0 || (stream == home() && allocator_->IsAsleep());
+  if (operation.b % 4 != 0 || may_not) return FinishWork(operation);
   driver_.StopFailing();
   Expect(allocator_->RetireStream(stream).ok(), "a stream could not be retired");
   driver_.DestroyStream(stream);
@@ -292,13 +305,18 @@ void Program::FreeAll() {
   driver_.StopFailing();
   driver_.SetForeignMemory(Bytes(0));
   foreign_memory_ = false;
+  if (allocator_->IsAsleep()) {
+    Expect(allocator_->SetLimit(limit_).ok(), "the limit of a sleeping device cannot be raised");
+    WakeUp();
+    Expect(!allocator_->IsAsleep(), "a device does not wake up though nothing stands in the way");
+  }
   for (int i = 0; i < kStreams; ++i) Capture({0, static_cast<uint8_t>(i), 1, 0});
   while (!shadow_.leases().empty()) Free({0, 0, 0, 1});
   for (int64_t tries = 0; tries < kMostTries; ++tries) allocator_->Maintain();
 }
 
 std::string Program::Finish() {
-  driver_.OnWait(nullptr);
+  ComeInNoMore();
   FreeAll();
   ExpectAllCanBeHadAgain();
   allocator_->Trim(Bytes(0));
@@ -333,7 +351,7 @@ void Program::ExpectNothingLeft(const AllocatorStats& last) {
 }
 
 std::string Program::Abandon() {
-  driver_.OnWait(nullptr);
+  ComeInNoMore();
   driver_.StopFailing();
   allocator_.reset();
   if (driver_.num_events() > 0) return "events leaked";

@@ -4,7 +4,7 @@
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
-// shadow checks every step.
+// shadow checks every step. Where the device sleeps, stamps tell whether every lease wakes up with its bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
@@ -17,6 +17,7 @@
 #include "cc/core/allocator.h"
 #include "cc/driver/fake_driver.h"
 #include "cc/safety/shadow.h"
+#include "cc/safety/stamps.h"
 
 namespace gmlake {
 
@@ -37,7 +38,7 @@ class Program {
 
   // `crowded`: addresses come in small portions that border on each other, and every name is used again at once.
   explicit Program(Bytes limit, bool crowded = false);
-  ~Program() { driver_.OnWait(nullptr); }  // nobody comes in any more
+  ~Program() { ComeInNoMore(); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -49,6 +50,7 @@ class Program {
 
   size_t num_leases() { return shadow_.leases().size(); }
   AllocatorStats Stats() const { return allocator_->Stats(); }
+  int64_t num_wakes() const { return wakes_; }
   // Ends well: all is freed, waited for, and must be there again; then the allocator goes and leaves nothing.
   std::string Finish();
   // Ends abruptly: the allocator goes while leases live and work is queued.
@@ -78,7 +80,17 @@ class Program {
   void TakeForeignMemory(Operation operation);
   void FinishWork(Operation operation);
   void RetireStream(Operation operation);
+  void QueryOrSleep(Operation operation);
+  void SleepOrWake(Operation operation);
+  void FallAsleep(Operation operation);
+  void WakeUp();
+  void PutStamps();
+  bool StampsHold();
+  // The framework keeps requests away while a device is about to fall asleep; those that come a little later are refused.
+  bool MayRequest() const { return !drowsy_ || allocator_->IsAsleep(); }
+  void ReadAsleep();
   void Interrupt();
+  void ComeInNoMore();
 
   Bytes SizeOf(Operation operation);
   Bytes FreshSizeOf(Operation operation) const;
@@ -105,6 +117,7 @@ class Program {
 
   Bytes limit_;
   FakeDriver driver_;
+  Stamps stamps_{&driver_};
   std::unique_ptr<Allocator> allocator_;
   Shadow shadow_;
   intptr_t generation_[kStreams] = {};
@@ -112,6 +125,8 @@ class Program {
   bool interrupted_ = false;  // others came in during a wait of the present operation
   bool capturing_[kStreams] = {};
   bool foreign_memory_ = false;
+  bool drowsy_ = false;  // the device is falling asleep
+  int64_t wakes_ = 0;
   std::vector<Bytes> history_;  // sizes to ask for again
   std::string problem_;
 };

@@ -73,6 +73,7 @@ struct Reach {
   int64_t stream_waits = 0;
   int64_t quarantined = 0;
   int64_t released = 0;
+  int64_t wakes = 0;
 
   void Add(const Reach& other) {
     for (int way = 0; way < kNumWays; ++way) ways[way] += other.ways[way];
@@ -80,31 +81,34 @@ struct Reach {
     stream_waits += other.stream_waits;
     quarantined += other.quarantined;
     released += other.released;
+    wakes += other.wakes;
   }
 
-  void Add(const AllocatorStats& stats) {
+  void Add(const Outcome& outcome) {
+    const AllocatorStats& stats = outcome.stats;
     for (int way = 0; way < kNumWays; ++way) ways[way] += stats.by_way[way].count;
     refusals += stats.num_failures;
     stream_waits += stats.num_stream_waits;
     quarantined += stats.num_quarantined_blocks;
     released += stats.driver_calls.release;
+    wakes += outcome.wakes;
   }
 };
 
 void Print(uint64_t seed, const Reach& reach) {
   std::printf("seed %llu: %lld operations; small %lld, reuse %lld, split %lld, stitch %lld, grow %lld, refused %lld, "
-              "stream waits %lld, blocks released %lld, quarantined %lld\n",
+              "stream waits %lld, blocks released %lld, quarantined %lld, wakes %lld\n",
               static_cast<unsigned long long>(seed), static_cast<long long>(OperationsPerSeed()),
               static_cast<long long>(reach.ways[0]), static_cast<long long>(reach.ways[1]),
               static_cast<long long>(reach.ways[2]), static_cast<long long>(reach.ways[3]),
               static_cast<long long>(reach.ways[4]), static_cast<long long>(reach.refusals),
               static_cast<long long>(reach.stream_waits), static_cast<long long>(reach.released),
-              static_cast<long long>(reach.quarantined));
+              static_cast<long long>(reach.quarantined), static_cast<long long>(reach.wakes));
 }
 
 void ExpectEverythingWasReached(const Reach& reach) {
   for (int64_t way : reach.ways) EXPECT_GT(way, 0);
-  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined}) EXPECT_GT(count, 0);
+  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined, reach.wakes}) EXPECT_GT(count, 0);
 }
 
 void RunSeed(uint64_t seed, Reach* total) {
@@ -114,7 +118,7 @@ void RunSeed(uint64_t seed, Reach* total) {
     const World world = WorldOf(static_cast<uint8_t>(random()));
     const std::vector<Operation> operations = RandomProgram(&random);
     const Outcome outcome = Execute(operations, world);
-    reach.Add(outcome.stats);
+    reach.Add(outcome);
     if (outcome.problem.empty()) continue;
     FAIL() << "seed " << seed << ", program " << number << ": " << outcome.problem << "\nlimit "
            << ToString(world.limit) << (world.abandon ? ", abandoned" : "") << (world.crowded ? ", crowded" : "")

@@ -48,6 +48,16 @@ void Shadow::End(size_t index) {
   leases_.pop_back();
 }
 
+void Shadow::FindAgain() {
+  holds_.clear();
+  for (Lease& lease : leases_) {
+    lease.extents = driver_->Resolve(lease.address, Reach(lease.size));
+    if (lease.extents.empty()) problem_ = "a lease that woke up reaches bytes that are not mapped and accessible";
+    Claim(lease);
+  }
+  checked_changes_ = driver_->num_mapping_changes();
+}
+
 std::string Shadow::Check() {
   if (!problem_.empty()) return problem_;
   const std::vector<std::string> violations = driver_->violations();
@@ -60,7 +70,7 @@ std::string Shadow::Check() {
 
 // Invariant 2: what an owner reaches never changes while it owns.
 std::string Shadow::CheckMappings() {
-  if (checked_changes_ == driver_->num_mapping_changes()) return "";
+  if (checked_changes_ == driver_->num_mapping_changes() || allocator_->IsAsleep()) return "";
   checked_changes_ = driver_->num_mapping_changes();
   for (const Lease& lease : leases_) {
     if (!Same(driver_->Resolve(lease.address, Reach(lease.size)), lease.extents)) {
@@ -82,7 +92,7 @@ std::string Shadow::CheckBytes(const AllocatorStats& stats) const {
   if (stats.bytes_reserved > stats.bytes_limit) return "more bytes are held than the limit allows";
   if (stats.bytes_requested != requested_) return "bytes_requested is not the sum of the live requests";
   if (stats.bytes_in_use < requested_) return "bytes_in_use is less than what was asked for";
-  if (stats.bytes_in_use + stats.bytes_pending + stats.bytes_quarantined > stats.bytes_reserved) {
+  if (stats.bytes_in_use + stats.bytes_pending + stats.bytes_quarantined > stats.bytes_reserved + stats.bytes_asleep) {
     return "bytes in use, pending and in quarantine exceed what is held";
   }
   if (stats.peak_bytes_in_use < stats.bytes_in_use) return "peak_bytes_in_use is below bytes_in_use";

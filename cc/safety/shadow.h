@@ -37,6 +37,8 @@ class Shadow {
   // It was freed and forgotten.
   void End(size_t index);
   void Refused() { ++refused_; }
+  // The device slept: every lease has other physical bytes under its address now.
+  void FindAgain();
 
   std::vector<Lease>& leases() { return leases_; }
   Lease& operator[](size_t index) { return leases_[index]; }
