@@ -7,13 +7,19 @@
 namespace gmlake {
 namespace {
 
+// Where the granule at `address` ends; addresses of granules are multiples of their size.
+Address GranuleEnd(Address address, Bytes granularity) {
+  const uint64_t size = static_cast<uint64_t>(granularity.count());
+  return Address((address.value() / size + 1) * size);
+}
+
 // Calls `visit(part)` for the parts of `whole` where there are still blocks; neighbours are one part.
 template <typename Visit>
 void ForEachPresent(const BlockTable& blocks, const Interval& whole, Visit visit) {
   Interval part{whole.from, Bytes(0)};
   for (Address at = whole.from; at < whole.end();) {
     const BlockId id = blocks.At(at);
-    const Address next = id == kNone ? at + blocks.granularity() : std::min(blocks[id].end(), whole.end());
+    const Address next = id == kNone ? GranuleEnd(at, blocks.granularity()) : std::min(blocks[id].end(), whole.end());
     if (id != kNone) part.size += next - at;
     if (part.size > Bytes(0) && (id == kNone || next == whole.end())) visit(part);
     if (id == kNone) part = {next, Bytes(0)};

@@ -6,6 +6,7 @@
 
 #include "cc/core/allocator.h"
 #include "cc/driver/fake_driver.h"
+#include "cc/safety/stamps.h"
 #include "gtest/gtest.h"
 
 namespace gmlake {
@@ -106,6 +107,27 @@ TEST(Regression, WhatIsFreeInTwoRangesThatBorderOnEachOtherIsNotOnePiece) {
   EXPECT_EQ(allocator.CheckInvariants(), "");
   driver.Launch(kHome, *across, MiB(32));
   EXPECT_EQ(driver.violations(), std::vector<std::string>());
+}
+
+// Two neighbours are copied as one. The first is freed while the device sleeps, and its block with it; what is left begins
+// in the next block, and not a block's length behind where the first began.
+TEST(Regression, ALeaseWakesUpWholeBehindANeighbourThatWasFreedMeanwhile) {
+  FakeDriver driver(GiB(1));
+  Stamps stamps(&driver);
+  Allocator allocator(&driver, {MiB(64), {}, {}, &stamps});
+  const Address before = *allocator.Allocate(KiB(1536), kHome);
+  const Address first = *allocator.Allocate(MiB(1), kHome);
+  const Address second = *allocator.Allocate(MiB(2), kHome);
+  ASSERT_EQ(before + KiB(1536), first);
+  ASSERT_EQ(first + MiB(1), second);
+  stamps.Put(second, 42);
+  ASSERT_TRUE(allocator.Free(before, kHome));
+  ASSERT_TRUE(allocator.Sleep({}).ok());
+  const Bytes asleep = allocator.Stats().bytes_asleep;
+  ASSERT_TRUE(allocator.Free(first, kHome));
+  ASSERT_TRUE(allocator.Wake().ok());
+  ASSERT_LT(allocator.Stats().bytes_reserved, asleep);  // a block was given up
+  EXPECT_TRUE(stamps.IsAt(second, 42));
 }
 
 }  // namespace
