@@ -32,7 +32,7 @@ class Stamps final : public HostCopier {
   // Called in the middle of every copy: a place to do what another thread might do.
   void OnCopy(std::function<void()> action) { on_copy_ = std::move(action); }
 
-  Status Open() { return OkStatus(); }
+  Status Open() override { return OkStatus(); }
   StatusOr<char*> AllocateHost(Bytes size) override;
   void FreeHost(char* memory, Bytes size) override;
   Bytes AvailableHost() override { return available_; }
