@@ -10,6 +10,7 @@
 #include "cc/pjrt/shared_buffers.h"
 #include "cc/pjrt/sleep_gate.h"
 #include "cc/pjrt/sleeping_reader.h"
+#include "cc/pjrt/transfers.h"
 
 namespace gmlake {
 namespace {
@@ -22,6 +23,7 @@ struct Doors {
   ErrorTexts* texts = nullptr;
   DeviceRegistry* registry = nullptr;
   SleepGate gate;
+  Transfers transfers{&stock, &gate};
   SharedBuffers shared;
 };
 
@@ -53,6 +55,14 @@ Devices DevicesOf(PJRT_LoadedExecutable* executable) {
   return Devices(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
 }
 
+Devices DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager) {
+  PJRT_AsyncHostToDeviceTransferManager_Device_Args args = {};
+  args.struct_size = PJRT_AsyncHostToDeviceTransferManager_Device_Args_STRUCT_SIZE;
+  args.transfer_manager = manager;
+  if (!TakeError(doors->stock, doors->stock.PJRT_AsyncHostToDeviceTransferManager_Device(&args)).ok()) return {};
+  return {args.device_out};
+}
+
 Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) { return device != nullptr ? Devices{device} : DevicesOf(memory); }
 
 // The devices that each call would touch.
@@ -71,6 +81,12 @@ Devices Touched(const PJRT_Buffer_CopyToMemory_Args& args) {
 Devices Touched(const PJRT_Client_BufferFromHostBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateUninitializedBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) { return DevicesOf(args.memory); }
+Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
+  return DevicesOf(args.transfer_manager);
+}
+Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
+  return DevicesOf(args.transfer_manager);
+}
 // Which device a program is compiled for is in options that we cannot read. On one that sleeps, the allocator refuses.
 Devices Touched(const PJRT_Client_Compile_Args&) { return {}; }
 Devices Touched(const PJRT_Executable_DeserializeAndLoad_Args&) { return {}; }
@@ -89,22 +105,62 @@ PJRT_Error* Refusal(const Args& args) {
   return nullptr;
 }
 
+std::vector<int> OrdinalsOf(const Devices& devices) {
+  std::vector<int> ordinals;
+  for (PJRT_Device* device : devices) ordinals.push_back(device == nullptr ? -1 : OrdinalOf(doors->stock, device));
+  return ordinals;
+}
+
+// What a call that has succeeded leaves to be done; most leave nothing that a stream does not show.
+template <typename Args>
+void Follow(const Args&) {}
+void Follow(const PJRT_Buffer_ToHostBuffer_Args& args) {
+  doors->transfers.Watch(args.event, OrdinalsOf({DeviceOf(args.src)}));
+}
+void Follow(const PJRT_Buffer_CopyRawToHost_Args& args) { doors->transfers.Watch(args.event, OrdinalsOf(Touched(args))); }
+void Follow(const PJRT_Buffer_CopyRawToHostFuture_Args& args) {
+  doors->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+}
+void Follow(const PJRT_Buffer_CopyToDevice_Args& args) {
+  doors->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+}
+void Follow(const PJRT_Buffer_CopyToMemory_Args& args) {
+  doors->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+}
+void Follow(const PJRT_Client_BufferFromHostBuffer_Args& args) {
+  doors->transfers.WatchBuffer(args.buffer, OrdinalsOf({DeviceOf(args.buffer)}));
+}
+void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
+  doors->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+}
+void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
+  doors->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+}
+
 template <auto kEntry, typename Args>
 PJRT_Error* Guarded(Args* args) {
   const SleepGate::Passage passage(&doors->gate);
   if (!passage.all_open()) {
     if (PJRT_Error* const refused = Refusal(*args)) return refused;
   }
-  return (doors->stock.*kEntry)(args);
+  PJRT_Error* const error = (doors->stock.*kEntry)(args);
+  if (error == nullptr) Follow(*args);
+  return error;
+}
+
+PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
+  PJRT_Error* const error = doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  if (error == nullptr && args->dst != nullptr) Follow(*args);
+  return error;
 }
 
 // What is read is on the host already. Asking for the size alone touches no device.
 PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   const SleepGate::Passage passage(&doors->gate);
-  if (passage.all_open() || args->dst == nullptr) return doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  if (passage.all_open() || args->dst == nullptr) return StockToHostBuffer(args);
   PJRT_Device* const device = DeviceOf(args->src);
   const int ordinal = device == nullptr ? -1 : OrdinalOf(doors->stock, device);
-  if (!doors->gate.is_closed(ordinal)) return doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  if (!doors->gate.is_closed(ordinal)) return StockToHostBuffer(args);
   ServedDevice* const served = doors->registry->Find(ordinal);
   if (served != nullptr && ReadSleeping(doors->stock, served, args)) return nullptr;
   return MakeError(doors->stock, doors->texts, AsleepText(ordinal));
@@ -146,7 +202,9 @@ Status ForEachDoor(Visit visit) {
         GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
         GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
         GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
-        GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice), GMLAKE_DOOR(PJRT_Client_Compile),
+        GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice),
+        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
+        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
         GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad),
         visit(&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
         visit(&PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences)}) {
@@ -208,9 +266,8 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
 
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
-  if (!doors->gate.Close(device->ordinal(), request.patience)) {
-    return Status(StatusCode::kFailedPrecondition, "another thread is using the device; let it finish and try again");
-  }
+  const Status closed = doors->gate.Close(device->ordinal(), request.patience);
+  if (!closed.ok()) return closed;
   const std::vector<Address> shared = SharedAddresses(device);
   StatusOr<SleepReport> report =
       shared.empty() ? device->core().Sleep(request) : StatusOr<SleepReport>(SharedWithOthers(device, shared));

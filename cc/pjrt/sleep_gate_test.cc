@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 
 namespace gmlake {
@@ -14,7 +15,7 @@ constexpr std::chrono::seconds kLong(10);
 TEST(SleepGateTest, IsOpenUntilItIsClosedForADevice) {
   SleepGate gate;
   EXPECT_TRUE(SleepGate::Passage(&gate).all_open());
-  EXPECT_TRUE(gate.Close(1, kNow));
+  EXPECT_TRUE(gate.Close(1, kNow).ok());
   EXPECT_FALSE(SleepGate::Passage(&gate).all_open());
   EXPECT_TRUE(gate.is_closed(1));
   EXPECT_FALSE(gate.is_closed(0));
@@ -25,10 +26,10 @@ TEST(SleepGateTest, IsOpenUntilItIsClosedForADevice) {
 TEST(SleepGateTest, DoesNotCloseWhileACallIsInProgress) {
   SleepGate gate;
   auto passage = std::make_unique<SleepGate::Passage>(&gate);
-  EXPECT_FALSE(gate.Close(0, kNow));
+  EXPECT_NE(gate.Close(0, kNow).message().find("another thread"), std::string::npos);
   EXPECT_FALSE(gate.is_closed(0));
   passage.reset();
-  EXPECT_TRUE(gate.Close(0, kNow));
+  EXPECT_TRUE(gate.Close(0, kNow).ok());
 }
 
 TEST(SleepGateTest, WaitsForACallThatEndsInTime) {
@@ -38,8 +39,30 @@ TEST(SleepGateTest, WaitsForACallThatEndsInTime) {
     while (!gate.is_closed(0)) std::this_thread::yield();
     passage.reset();
   });
-  EXPECT_TRUE(gate.Close(0, kLong));
+  EXPECT_TRUE(gate.Close(0, kLong).ok());
   caller.join();
+}
+
+TEST(SleepGateTest, DoesNotCloseWhileACopyIsStillToBeMade) {
+  SleepGate gate;
+  gate.BeginTransfer(1);
+  EXPECT_NE(gate.Close(1, kNow).message().find("copy"), std::string::npos);
+  EXPECT_FALSE(gate.is_closed(1));
+  EXPECT_TRUE(gate.Close(0, kNow).ok()) << "it is the other device's";
+  gate.BeginTransfer(-1);  // of no device that we know
+  gate.EndTransfer(1);
+  EXPECT_TRUE(gate.Close(1, kNow).ok());
+}
+
+TEST(SleepGateTest, WaitsForACopyThatEndsInTime) {
+  SleepGate gate;
+  gate.BeginTransfer(0);
+  std::thread copier([&] {
+    while (!gate.is_closed(0)) std::this_thread::yield();
+    gate.EndTransfer(0);
+  });
+  EXPECT_TRUE(gate.Close(0, kLong).ok());
+  copier.join();
 }
 
 }  // namespace

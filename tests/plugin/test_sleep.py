@@ -229,6 +229,60 @@ def test_queued_work_gets_time_and_is_then_a_reason_to_refuse():
     assert holds(array, 1)
 
 
+# XLA queues copies on threads of its own, after the call that asked for them; no stream shows them until then.
+LEFT_BEHIND = {
+    "read": ("cuMemcpyDtoHAsync_v2", lambda jax, array, other: array.copy_to_host_async()),
+    "write": ("cuMemcpyHtoDAsync_v2", lambda jax, array, other: jax.device_put(other)),
+    "run": ("cuMemcpyHtoDAsync_v2", lambda jax, array, other: jax.jit(lambda x: x + 1)(jax.device_put(other))),
+    "launch": ("cuLaunchKernel*", lambda jax, array, other: jax.jit(lambda x: x + 1)(array)),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_BEHIND)
+@emulated(asynchronous=True)
+def test_work_that_is_not_even_queued_yet_is_waited_for_though_its_arrays_are_gone(what):
+    import time
+
+    import jax
+    import numpy as np
+    from programs import filled
+
+    import gmlake_jax
+    from gmlake_jax import emulator
+
+    slow, ask = LEFT_BEHIND[what]
+    array, spare = gmlake_jax.tag("cache", [filled(8, 1), filled(8, 2)], disposable=True)
+    ask(jax, spare.block_until_ready(), np.full(4 * MIB, 8, np.uint8))  # compiled before it is slow
+    jax.block_until_ready((array, spare))
+    emulator.set_faults(f"{slow}~400000")
+    ask(jax, array, np.full(4 * MIB, 9, np.uint8))
+    gmlake_jax.sleep(level=2, timeout=20)
+    time.sleep(0.6)  # long enough for what was left behind
+    gmlake_jax.wake()
+    emulator.set_faults("")
+    assert emulator.violations() == 0, emulator.describe_violations()
+    assert holds(array, 0)
+
+
+@emulated(asynchronous=True)
+def test_a_copy_that_is_not_over_in_time_is_a_reason_to_refuse():
+    from programs import filled
+
+    import gmlake_jax
+    from gmlake_jax import emulator
+
+    array = filled(8, 1).block_until_ready()
+    emulator.set_faults("cuMemcpyDtoHAsync_v2~400000")
+    array.copy_to_host_async()
+    with pytest.raises(gmlake_jax.SleepError, match="copy from or to the device is queued"):
+        gmlake_jax.sleep(timeout=0.1)
+    assert not gmlake_jax.is_asleep()
+    emulator.set_faults("")
+    gmlake_jax.sleep(timeout=20)
+    gmlake_jax.wake()
+    assert holds(array, 1)
+
+
 @emulated(devices=2)
 def test_one_device_may_sleep_while_the_other_works():
     import jax
