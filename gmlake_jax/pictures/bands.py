@@ -39,6 +39,12 @@ class Bands:
         total: Integers = self.bytes.sum(axis=0)
         return total
 
+    @property
+    def seen(self) -> list[bool]:
+        """Which bands are thick enough somewhere to be seen; a legend that names another has nothing to point at."""
+        highest = np.max(self.total, initial=0)
+        return [bool(row.max(initial=0) >= max(_THINNEST * highest, 1)) for row in self.bytes]
+
 
 def peaks_kept(values: Integers, most: int = MOST_POINTS) -> Integers:
     """Indices of about `most` points of a curve: the first, the last, and the highest of each stretch between."""

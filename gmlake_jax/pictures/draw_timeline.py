@@ -50,9 +50,10 @@ def _draw_bands(axes: Any, recording: Recording, scale: Scale, clock: Clock) -> 
     shown = colors.group_colors(bands.labels)
     times = clock(np.append(bands.time_ns, recording.duration_ns))
     bottom = np.zeros(len(times))
-    for label, row in zip(bands.labels, bands.bytes, strict=True):
+    for label, row, seen in zip(bands.labels, bands.bytes, bands.seen, strict=True):
         top = bottom + scale(np.append(row, row[-1]))
-        axes.fill_between(times, bottom, top, step="post", color=shown[label], lw=0, label=_short(label))
+        name = _short(label) if seen else None
+        axes.fill_between(times, bottom, top, step="post", color=shown[label], lw=0, label=name)
         bottom = top
 
 

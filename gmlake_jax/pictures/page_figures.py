@@ -77,9 +77,9 @@ def _band_traces(bands: Bands, recording: Recording, scale: Scale, clock: Clock,
             "xaxis": f"x{axis}",
             "yaxis": f"y{axis}",
             "legendgroup": label,
-            "showlegend": not axis,
+            "showlegend": seen and not axis,
         }
-        for label, row in zip(bands.labels, bands.bytes, strict=True)
+        for label, row, seen in zip(bands.labels, bands.bytes, bands.seen, strict=True)
     ]
 
 

@@ -6,12 +6,13 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from histories import life, stitched_snapshot
+from histories import LIFE, life, stitched_snapshot
 
 pytest.importorskip("matplotlib")
 
 from gmlake_jax.commands.main import main
 from gmlake_jax.history import Kind
+from gmlake_jax.history.schema import EVENT, table
 from gmlake_jax.history.state import snapshot_at_time
 from gmlake_jax.pictures import colors
 
@@ -43,6 +44,25 @@ def test_a_timeline_names_who_holds_memory(source, tmp_path):
     for word in ("weights", "activations", "reserved", "limit", "refused: 1", "MiB", "time (ns)", "train.py", "H200"):
         assert word in words
     assert {colors.GROUPS[0], colors.GROUPS[1]} <= fills
+
+
+def legend_of(recording):
+    """The names in the legend of a timeline."""
+    from gmlake_jax.pictures.draw_timeline import timeline_figure
+
+    return [text.get_text() for text in timeline_figure(recording).axes[0].get_legend().get_texts()]
+
+
+def many_bands(smallest):
+    """A recording with nine annotations, of which the last and smallest comes under "others"."""
+    rows = [LIFE[7] | {"address": 4096 * (i + 1), "size": 100_000, "annotation": i} for i in range(8)]
+    rows.append(LIFE[7] | {"address": 4096 * 99, "size": smallest, "annotation": 8})
+    return life(events=table(EVENT, rows), annotations=tuple(f"a{i}" for i in range(9)))
+
+
+def test_a_legend_names_what_can_be_seen():
+    assert "others" in legend_of(many_bands(50_000))
+    assert "others" not in legend_of(many_bands(100))
 
 
 def test_a_layout_shows_leased_and_idle_memory_and_what_is_shared(source, tmp_path):
