@@ -9,15 +9,18 @@ from pathlib import Path
 from gmlake_jax.errors import CommandError
 
 
-def check_new(path: str | Path, force: bool = False) -> None:
-    """CommandError where `path` exists and `force` is not given; asked before the work that fills the file."""
+def check_new(path: str | Path, force: bool = False, how: str = "--force") -> None:
+    """CommandError where `path` exists and `force` is not given; asked before the work that fills the file.
+
+    `how`: what the user gives to have it overwritten, an option of a command or an argument of a function.
+    """
     if not force and os.path.lexists(path):
-        raise CommandError(f"{path}: exists already; give --force to overwrite it, or another name")
+        raise CommandError(f"{path}: exists already; give {how} to overwrite it, or another name")
 
 
-def write_file(path: str | Path, content: bytes | str, *, force: bool = False) -> None:
-    """Puts `content` into `path` whole or not at all."""
-    check_new(path, force)
+def write_file(path: str | Path, content: bytes | str, *, force: bool = False, how: str = "--force") -> None:
+    """Puts `content` into `path` whole or not at all. `how` as for `check_new`."""
+    check_new(path, force, how)
     data = content.encode() if isinstance(content, str) else content
     target = Path(path)
     try:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gmlake_jax.errors import CommandError
 from gmlake_jax.history.recording import Recording
 from gmlake_jax.history.schema import (
     BLOCK,
@@ -191,11 +192,15 @@ def _load_json(data: bytes) -> History:
 
 # --- both
 
+_ENCODERS = {".npz": npz_bytes, ".json": json_bytes}
+
 
 def save(history: History, path: str | Path, *, force: bool = False) -> None:
-    """Writes npz, or JSON where `path` ends with .json. CommandError where `path` exists and `force` is not given."""
-    encode = json_bytes if str(path).endswith(".json") else npz_bytes
-    write_file(path, encode(history), force=force)
+    """Writes what the end of `path` says. CommandError where that is nothing known, or where `path` exists."""
+    encode = _ENCODERS.get(Path(path).suffix)
+    if encode is None:
+        raise CommandError(f"{path}: no format has such a name; end it with one of {', '.join(_ENCODERS)}")
+    write_file(path, encode(history), force=force, how="force=True")
 
 
 def load(path: str | Path) -> History:

@@ -80,12 +80,19 @@ def test_json_has_words_for_numbers(tmp_path):
 def test_nothing_is_overwritten_without_force(tmp_path):
     path = tmp_path / "r.npz"
     path.write_text("precious")
-    with pytest.raises(CommandError, match="exists already"):
+    with pytest.raises(CommandError, match="exists already; give force=True to overwrite it"):
         recording().save(path)
     assert path.read_text() == "precious"
     recording().save(path, force=True)
     assert_equal(Recording.load(path), recording())
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.npz"]
+
+
+@pytest.mark.parametrize("name", ["a.foo", "a", "a.npz.gz", ".npz"])
+def test_a_name_that_says_no_format_is_refused_with_those_that_do(tmp_path, name):
+    with pytest.raises(CommandError, match=r"no format has such a name; end it with one of \.npz, \.json"):
+        recording().save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- data that contradicts itself
