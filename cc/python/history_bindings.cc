@@ -8,11 +8,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cc/python/library.h"
+#include "cc/python/raise.h"
 #include "cc/python/shortage_mailbox.h"
 #include "cc/python/stats_dict.h"
 
@@ -27,7 +27,13 @@ constexpr std::chrono::seconds kPatience(30);  // for what the program does abou
 constexpr int kMostDevices = 64;
 
 void CheckDevice(bool found, int device) {
-  if (!found) throw std::runtime_error("gmlake_jax serves no device " + std::to_string(device) + " in this process");
+  if (found) return;
+  Check(Status(StatusCode::kInvalidArgument, "gmlake_jax serves no device " + std::to_string(device) + " in this process"));
+}
+
+// What a function of the C door that explains itself has said.
+Status Said(int result, const char* message) {
+  return result == 0 ? OkStatus() : Status(StatusCode::kFailedPrecondition, message);
 }
 
 nb::bytes ToBytes(const GmlakeRows& rows) { return nb::bytes(static_cast<const char*>(rows.data), rows.bytes); }
@@ -100,7 +106,7 @@ std::vector<int> Ordinals(const Library& library) {
   return std::vector<int>(ordinals, ordinals + std::min(count, kMostDevices));
 }
 
-nb::dict Take(const Library& library, int device, bool with_events) {
+nb::dict TakeHistory(const Library& library, int device, bool with_events) {
   const GmlakeHistoryApi& api = library.history();
   GmlakeHistory* taken = nullptr;
   {
@@ -114,18 +120,19 @@ nb::dict Take(const Library& library, int device, bool with_events) {
 
 void Write(const Library& library, int device, const std::string& path, bool with_events) {
   char message[1024] = "no such device";
-  if (library.history().write(device, path.c_str(), with_events, message, sizeof message) == 0) return;
-  throw std::runtime_error(message);
+  const int result = library.history().write(device, path.c_str(), with_events, message, sizeof message);
+  Check(Said(result, message));
 }
 
 void WriteRecordings(const Library& library) {
   char message[1024] = "";
-  if (library.history().write_recordings(message, sizeof message) != 0) throw std::runtime_error(message);
+  const int result = library.history().write_recordings(message, sizeof message);
+  Check(Said(result, message));
 }
 
 nb::dict ReadTrack(const Library& library, int device, int64_t track, bool end) {
   TrackStats stats;
-  if (library.history().read_track(device, track, &stats, end) != 0) throw std::runtime_error("there is no such track");
+  Check(Said(library.history().read_track(device, track, &stats, end), "there is no such track"));
   return ToDict(stats);
 }
 
@@ -155,7 +162,7 @@ void DefineTables(nb::class_<Library>& library) {
             CheckDevice(self.history().mark(device, name.c_str()) == 0, device);
           },
           "device"_a, "name"_a)
-      .def("take", &Take, "device"_a, "with_events"_a)
+      .def("take", &TakeHistory, "device"_a, "with_events"_a)
       .def("write", &Write, "device"_a, "path"_a, "with_events"_a, WithoutGil())
       .def("write_recordings", &WriteRecordings, WithoutGil());
 }

@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -44,7 +43,7 @@ bench::Trace TraceFromColumns(std::string name, const nb::bytes& op, const nb::b
   const Column ops(op), ids(id), sizes(size), streams(stream), times(time_us);
   for (const Column* column : {&ids, &sizes, &streams, &times}) {
     if (column->size() != ops.size())
-      throw std::runtime_error(name + ": arrays of different lengths");
+      Check(Status(StatusCode::kInvalidArgument, name + ": arrays of different lengths"));
   }
   std::vector<bench::RawEvent> events;
   events.reserve(ops.size());

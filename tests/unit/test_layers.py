@@ -36,6 +36,13 @@ def test_a_source_includes_only_its_own_folder_and_folders_above_it(source):
     assert not forbidden, f"cc/{source} includes {sorted(forbidden)}, which cc/README.md forbids to {folder}"
 
 
+def test_errors_become_exceptions_in_one_place():
+    throwing = [
+        str(source) for source in SOURCES if re.search(r"^[^/\n]*\bthrow\b", (CC / source).read_text(), re.MULTILINE)
+    ]
+    assert throwing == ["python/raise.h"]
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_only_the_driver_and_the_emulator_know_cuda(source):
     knows_cuda = re.search(r"#\s*include\s+[<\"](cuda|cuda_runtime)\.h", (CC / source).read_text())
