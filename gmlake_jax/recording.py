@@ -9,9 +9,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gmlake_jax import activation
@@ -35,7 +33,7 @@ def _about(taken: dict[str, Any], device: int) -> About:
     return About(
         device=device,
         device_name=taken["device_name"],
-        program=" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        program=taken["program"],
         limit_bytes=taken["stats"]["bytes_limit"],
         total_bytes=taken["stats"]["bytes_device_total"],
         pid=os.getpid(),

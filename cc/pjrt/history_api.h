@@ -26,6 +26,7 @@ struct GmlakeHistory {
   GmlakeRows events;
   const gmlake::AllocatorStats* stats;
   const char* device_name;
+  const char* program;        // as a person would call it: script and arguments
   const char* const* labels;  // what the annotations' numbers stand for
   int64_t num_labels;
   int64_t time_ns;            // of the snapshot; all times are since the recording started, or the snapshot was taken

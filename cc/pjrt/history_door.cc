@@ -9,6 +9,7 @@
 #include "cc/pjrt/recording_file.h"
 #include "cc/pjrt/shortages.h"
 #include "cc/report/history_file.h"
+#include "cc/report/program_name.h"
 #include "cc/telemetry/labels.h"
 
 namespace gmlake {
@@ -19,6 +20,7 @@ struct OwnedHistory : GmlakeHistory {
   Snapshot snapshot;
   Recording recording;
   std::string name;
+  std::string program;
   std::vector<std::string> paths;
   std::vector<const char*> path_pointers;
 };
@@ -38,6 +40,7 @@ void Publish(OwnedHistory* owned) {
                                          RowsOf(owned->recording.events),
                                          &owned->snapshot.stats,
                                          owned->name.c_str(),
+                                         owned->program.c_str(),
                                          owned->path_pointers.data(),
                                          static_cast<int64_t>(owned->paths.size()),
                                          owned->snapshot.time_ns,
@@ -83,6 +86,7 @@ GmlakeHistory* Take(int ordinal, int with_events) {
   owned->snapshot = device->core().TakeSnapshot(with_events != 0 ? &owned->recording : nullptr);
   owned->paths = LabelPaths();
   owned->name = device->name();
+  owned->program = ProgramName();
   if (owned->recording.start_ns == 0) owned->recording.start_ns = owned->snapshot.time_ns;
   RebaseTimes(owned->recording.start_ns, &owned->snapshot);
   Publish(owned.get());

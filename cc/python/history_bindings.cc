@@ -47,6 +47,7 @@ nb::dict ToDict(const GmlakeHistory& history) {
   result["events"] = ToBytes(history.events);
   result["stats"] = ToDict(*history.stats);
   result["device_name"] = history.device_name;
+  result["program"] = history.program;
   result["annotations"] = std::vector<std::string>(history.labels, history.labels + history.num_labels);
   result["time_ns"] = history.time_ns;
   result["start_unix_ns"] = history.start_unix_ns;

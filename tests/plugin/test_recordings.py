@@ -132,6 +132,7 @@ def test_what_the_library_writes_is_what_python_reads():
     assert written.annotations == mine.annotations
     assert "näme" in written.annotations
     assert written.about.device_name == mine.about.device_name
+    assert written.about.program == mine.about.program != ""
     assert written.end.blocks.tobytes() == mine.end.blocks.tobytes()
     assert load_snapshot("snapshot.npz").mappings.tobytes() == mine.end.mappings.tobytes()
     assert set(mine.end.stats) > set(written.end.stats), "derived numbers come on top"
