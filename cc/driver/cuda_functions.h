@@ -10,8 +10,8 @@
 #include <string>
 
 #include "cc/base/status.h"
+#include "cc/driver/cuda_table.h"
 
-// cuda.h renames some of these to their versioned symbol; the list is expanded after that, so table and symbol agree.
 #define GMLAKE_CUDA_FUNCTIONS(X)         \
   X(cuInit)                              \
   X(cuDriverGetVersion)                  \
@@ -60,9 +60,7 @@
 namespace gmlake {
 
 struct CudaFunctions {
-#define GMLAKE_DECLARE(name) decltype(&::name) name = nullptr;
-  GMLAKE_CUDA_FUNCTIONS(GMLAKE_DECLARE)
-#undef GMLAKE_DECLARE
+  GMLAKE_CUDA_TABLE(GMLAKE_CUDA_FUNCTIONS)
 };
 
 // Opens the driver (an empty path means libcuda.so.1 of the system), resolves every entry point and calls cuInit. The

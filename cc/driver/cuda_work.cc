@@ -1,13 +1,11 @@
 #include "cc/driver/cuda_work.h"
 
-#include <dlfcn.h>
-
 #include <utility>
 
 #include "cc/driver/cuda_functions.h"
 #include "cc/driver/cuda_status.h"
+#include "cc/driver/cuda_table.h"
 
-// The names are expanded after cuda.h has renamed some of them to their versioned symbol.
 #define GMLAKE_WORK_FUNCTIONS(X) \
   X(cuStreamCreate)              \
   X(cuStreamDestroy)             \
@@ -20,27 +18,11 @@
   X(cuMemPoolGetAttribute)       \
   X(cuMemAllocFromPoolAsync)     \
   X(cuMemFreeAsync)
-#define GMLAKE_SYMBOL_OF(name) #name
-#define GMLAKE_SYMBOL(name) GMLAKE_SYMBOL_OF(name)
 
 namespace gmlake {
 
 struct CudaWork::Functions {
-#define GMLAKE_DECLARE(name) decltype(&::name) name = nullptr;
-  GMLAKE_WORK_FUNCTIONS(GMLAKE_DECLARE)
-#undef GMLAKE_DECLARE
-
-  Status Resolve(const std::string& path) {
-    void* library = dlopen(path.empty() ? "libcuda.so.1" : path.c_str(), RTLD_NOW | RTLD_LOCAL);
-#define GMLAKE_RESOLVE(name)                                                            \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, GMLAKE_SYMBOL(name)));         \
-  if (name == nullptr) {                                                                \
-    return Status(StatusCode::kNotSupported, "the driver has no " GMLAKE_SYMBOL(name)); \
-  }
-    GMLAKE_WORK_FUNCTIONS(GMLAKE_RESOLVE)
-#undef GMLAKE_RESOLVE
-    return OkStatus();
-  }
+  GMLAKE_CUDA_TABLE(GMLAKE_WORK_FUNCTIONS)
 };
 
 struct CudaWork::State {
@@ -80,7 +62,9 @@ StatusOr<std::unique_ptr<CudaWork>> CudaWork::Open(const CudaFunctions& cuda,
                                                    const std::string& path, int ordinal,
                                                    Bytes pool_limit) {
   auto state = std::make_unique<State>(cuda);
-  Status status = state->work.Resolve(path);
+  const StatusOr<void*> library = OpenCudaLibrary(path);
+  if (!library.ok()) return library.status();
+  Status status = state->work.Resolve(*library);
   if (status.ok()) status = state->MakeContext(ordinal);
   if (status.ok()) {
     status = state->Check(state->work.cuStreamCreate(&state->stream, CU_STREAM_NON_BLOCKING),

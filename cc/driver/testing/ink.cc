@@ -1,15 +1,13 @@
 #include "cc/driver/testing/ink.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "cc/driver/cuda_functions.h"
 #include "cc/driver/cuda_status.h"
+#include "cc/driver/cuda_table.h"
 
-// The names are expanded after cuda.h has renamed some of them to their versioned symbol.
 #define GMLAKE_INK_FUNCTIONS(X)  \
   X(cuCtxSynchronize)            \
   X(cuStreamCreate)              \
@@ -30,28 +28,12 @@
   X(cuGraphLaunch)               \
   X(cuGraphDestroy)              \
   X(cuGraphExecDestroy)
-#define GMLAKE_SYMBOL_OF(name) #name
-#define GMLAKE_SYMBOL(name) GMLAKE_SYMBOL_OF(name)
 
 namespace gmlake {
 namespace {
 
 struct Functions {
-#define GMLAKE_DECLARE(name) decltype(&::name) name = nullptr;
-  GMLAKE_INK_FUNCTIONS(GMLAKE_DECLARE)
-#undef GMLAKE_DECLARE
-
-  Status Resolve(const std::string& path) {
-    void* library = dlopen(path.empty() ? "libcuda.so.1" : path.c_str(), RTLD_NOW | RTLD_LOCAL);
-#define GMLAKE_RESOLVE(name)                                                            \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, GMLAKE_SYMBOL(name)));         \
-  if (name == nullptr) {                                                                \
-    return Status(StatusCode::kNotSupported, "the driver has no " GMLAKE_SYMBOL(name)); \
-  }
-    GMLAKE_INK_FUNCTIONS(GMLAKE_RESOLVE)
-#undef GMLAKE_RESOLVE
-    return OkStatus();
-  }
+  GMLAKE_CUDA_TABLE(GMLAKE_INK_FUNCTIONS)
 };
 
 constexpr uint32_t FirstWord(uint32_t owner) { return owner * 0x9E3779B1u; }
@@ -62,7 +44,9 @@ class CudaInk : public Ink {
   explicit CudaInk(const CudaFunctions& cuda) : cuda_(cuda) {}
 
   Status Open(const std::string& path, int ordinal) {
-    Status status = work_.Resolve(path);
+    const StatusOr<void*> library = OpenCudaLibrary(path);
+    if (!library.ok()) return library.status();
+    Status status = work_.Resolve(*library);
     CUdevice device = 0;
     CUcontext context = nullptr;
     if (status.ok()) status = Say(cuda_.cuDeviceGet(&device, ordinal), "cuDeviceGet");
