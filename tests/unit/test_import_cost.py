@@ -24,8 +24,11 @@ def test_the_entry_point_loads_nothing_but_itself(run_python):
 
 
 def test_the_entry_point_costs_less_than_a_millisecond(run_python):
-    # The best of several, in our own process time: how busy the machine is must not matter. The first writes byte code.
-    assert min(measure(run_python)[0] for _ in range(8)) < LIMIT_MS
+    # In our own process time, and once is enough: a busy machine makes it slower, never faster.
+    costs = []
+    while len(costs) < 60 and min(costs, default=LIMIT_MS) >= LIMIT_MS:
+        costs.append(measure(run_python)[0])
+    assert min(costs) < LIMIT_MS, costs
 
 
 def test_the_package_is_lazy_but_complete(run_python):
