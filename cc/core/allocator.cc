@@ -30,7 +30,8 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),
       placer_(&driver_, &memory_, &order_, &reclaimer_),
-      sleeper_(&driver_, &memory_, options.copier) {
+      sleeper_(&driver_, &memory_, options.copier),
+      leases_(&memory_.chunks) {
   books_.bytes_limit = options.limit;
 }
 
@@ -44,7 +45,7 @@ Allocator::~Allocator() {
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (sleeper_.awake() && !IsAbsurd(size)) {
+  if (sleeper_.awake() && !IsAbsurd(size) && order_.IsInOrder(stream)) {
     const Placement usual = PlaceUsual(RoundUp(size), stream);
     if (usual.chunk != kNone) return Admit(usual, size, stream);
   }
@@ -58,16 +59,18 @@ StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, st
   const Bytes placed = RoundUp(size);
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok()) placement = PlaceLater(placed, stream, placement, lock);
+  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());  // nothing else makes it grow
   if (!placement.ok()) return Refuse(size, stream, placement.status());
   return Admit(*placement, size, stream);
 }
 
-// What nearly every request comes to: room in a slab, in a free chunk, or in a range. No chunk: it is not usual.
+// What nearly every request comes to: room in a slab, in a free chunk, in a range, or at the tail. No chunk: it is not
+// usual.
 inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
-  if (!order_.IsInOrder(stream)) return Placement();
-  if (size >= SmallPool::kThreshold) return placer_.PlaceUsual(RequestOf(size, stream, /*may_stitch=*/true));
-  const ChunkId chunk = small_.Take(size);
-  return chunk == kNone ? Placement() : SmallPlacement(chunk);
+  if (size < SmallPool::kThreshold) return SmallPlacement(small_.Take(size));
+  if (placer_.IsNear(books_.bytes_limit)) return Placement();
+  const Placement split = placer_.SplitBestFit(size);
+  return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*may_stitch=*/true));
 }
 
 // After what could not be freed before, and after the device, which lets go of the lock. `refused`: without any of that.
@@ -105,12 +108,12 @@ bool Allocator::Free(Address address, StreamHandle stream) {
   const ChunkId chunk = leases_.Erase(address);
   if (chunk == kNone) return false;
   if (!tags_.empty()) tags_.erase(address.value());
-  const Bytes size = PlacedSize(chunk);
-  journal_.OnFree({address, chunk, size, memory_.chunks[chunk].requested, stream});
+  const Bytes requested = memory_.chunks[chunk].requested;
+  const Bytes size = RoundUp(requested);
+  journal_.OnFree({address, chunk, size, requested, stream});
   books_.bytes_in_use -= size;
-  books_.bytes_requested -= memory_.chunks[chunk].requested;
+  books_.bytes_requested -= requested;
   ++books_.num_frees;
-  --books_.num_live;
   if (order_.Release(stream).ok()) {
     Return(chunk);
   } else {
@@ -192,8 +195,8 @@ StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
 
 // Room in a slab, a new slab, an odd fragment as a slab, a slab from growth, and at last a lease of its own.
 StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
-  const ChunkId chunk = small_.Take(size);
-  if (chunk != kNone) return SmallPlacement(chunk);
+  const Placement small = SmallPlacement(small_.Take(size));
+  if (small.chunk != kNone) return small;
   ChunkId slab = placer_.TakeContiguous(SmallPool::kSlabSize);
   if (slab == kNone) slab = placer_.TakeFragment(size);
   if (slab != kNone) return PlaceInSlab(slab, size);
@@ -208,7 +211,7 @@ StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
 }
 
 Placement Allocator::SmallPlacement(ChunkId chunk) const {
-  return {chunk, memory_.chunks[chunk].address, Way::kSmall};
+  return chunk == kNone ? Placement() : Placement{chunk, Way::kSmall, memory_.chunks[chunk].address};
 }
 
 StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch) {
@@ -223,17 +226,15 @@ inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, boo
 Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
   memory_.chunks[placement.chunk].requested = requested;
   leases_.Insert(placement.address, placement.chunk);
-  const Bytes size = PlacedSize(placement.chunk);
+  const Bytes size = RoundUp(requested);
   journal_.OnAlloc({placement.address, placement.chunk, size, requested, stream}, placement.way);
   books_.bytes_in_use += size;
   books_.bytes_requested += requested;
   books_.peak_bytes_in_use = std::max(books_.peak_bytes_in_use, books_.bytes_in_use);
   window_peak_ = std::max(window_peak_, books_.bytes_in_use);
   books_.peak_bytes_requested = std::max(books_.peak_bytes_requested, books_.bytes_requested);
-  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
   books_.largest_alloc_size = std::max(books_.largest_alloc_size, requested);
   ++books_.num_allocs;
-  ++books_.num_live;
   WayStats& way = books_.by_way[static_cast<int>(placement.way)];
   ++way.count;
   way.bytes += requested;
@@ -256,11 +257,8 @@ void Allocator::RetryPending() {
   pending_.erase(std::remove_if(pending_.begin(), pending_.end(), settled), pending_.end());
 }
 
-Bytes Allocator::PlacedSize(ChunkId first) const {
-  Bytes size(0);
-  for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) size += memory_.chunks[id].size;
-  return size;
-}
+// The pieces of a lease add up to this.
+Bytes Allocator::PlacedSize(ChunkId first) const { return RoundUp(memory_.chunks[first].requested); }
 
 bool Allocator::MayTrim(Bytes target) {
   return memory_.reserved() > target && sleeper_.awake() && order_.MayUnmap().ok();

@@ -28,6 +28,7 @@ struct alignas(64) Chunk {
   Address address;
   Bytes size;
   Bytes requested;             // first piece of a lease: as asked for
+  Address leased_at;           // the same: where the caller sees it
   int64_t freed = 0;           // Memory::ticks() when the last of its bytes came free
   ChunkId previous = kNone;    // neighbours by address
   ChunkId next = kNone;
@@ -44,14 +45,14 @@ struct alignas(64) Chunk {
 // Thread rule: the allocator's lock. Cost: constant, no heap traffic once warm.
 class ChunkStore {
  public:
-  ChunkId Add(const Chunk& chunk) {
+  ChunkId Add() {
     if (unused_.empty()) {
-      chunks_.push_back(chunk);
+      chunks_.emplace_back();
       return static_cast<ChunkId>(chunks_.size() - 1);
     }
     const ChunkId id = unused_.back();
     unused_.pop_back();
-    chunks_[id] = chunk;
+    chunks_[id] = Chunk();
     return id;
   }
   void Remove(ChunkId id) { unused_.push_back(id); }

@@ -4,13 +4,72 @@
 
 namespace gmlake {
 
+// These are in the path of nearly every request or free, which is why they stand here, and inline.
+
+inline ChunkId ChunkList::Cut(ChunkId id, Bytes offset) {
+  const ChunkId back_id = chunks_->Add();
+  Chunk& front = at(id);
+  Chunk& back = at(back_id);
+  back.address = front.address + offset;
+  back.size = front.size - offset;
+  back.freed = front.freed;
+  back.previous = id;
+  back.next = front.next;
+  back.state = front.state;
+  back.small = front.small;
+  back.tail = front.tail;
+  front.size = offset;
+  front.next = back_id;
+  if (back.next != kNone) at(back.next).previous = back_id;
+  if (blocks_ != nullptr) blocks_->OnCut(front.address, back.address, back_id);
+  return back_id;
+}
+
+inline ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
+  Chunk& first = at(left);
+  const Chunk& second = at(right);
+  if (blocks_ != nullptr) blocks_->OnMerge(first.address, second.address, second.end(), second.next);
+  first.size += second.size;
+  first.freed = std::max(first.freed, second.freed);
+  first.next = second.next;
+  if (first.next != kNone) at(first.next).previous = left;
+  chunks_->Remove(right);
+  return left;
+}
+
+inline bool ChunkList::IsTail(const Chunk& chunk) const {
+  return chunk.next != kNone && at(chunk.next).state == ChunkState::kHole && at(chunk.next).next == kNone;
+}
+
+inline void ChunkList::BinFree(ChunkId id) {
+  Chunk& chunk = at(id);
+  free_bytes_ += chunk.size;
+  chunk.tail = IsTail(chunk);
+  if (chunk.tail) {
+    tails_.push_back(id);
+  } else {
+    bins_.Insert(chunk.size, chunk.address, id);
+  }
+}
+
+inline void ChunkList::UnbinFree(ChunkId id) {
+  Chunk& chunk = at(id);
+  free_bytes_ -= chunk.size;
+  if (chunk.tail) {
+    tails_.erase(std::find(tails_.begin(), tails_.end(), id));
+  } else {
+    bins_.Erase(chunk.size, chunk.address);
+  }
+  chunk.tail = false;
+}
+
 ChunkId ChunkList::AddRegion(Address address, Bytes size, ChunkState state) {
-  Chunk chunk;
+  const ChunkId id = chunks_->Add();
+  Chunk& chunk = at(id);
   chunk.address = address;
   chunk.size = size;
   chunk.state = state;
   chunk.small = small_;
-  const ChunkId id = chunks_->Add(chunk);
   if (blocks_ != nullptr) blocks_->OnRegion(address, id);
   Bin(id);
   return id;
@@ -42,7 +101,7 @@ ChunkId ChunkList::TakeFront(ChunkId free, Bytes size) {
   if (front.tail) {
     std::replace(tails_.begin(), tails_.end(), free, rest);
   } else {
-    bins_.Replace(size_before, front.address, {at(rest).size, at(rest).address, rest});
+    bins_.Replace(size_before, front.address, at(rest).size, at(rest).address, rest);
   }
   front.state = ChunkState::kUsed;
   front.tail = false;
@@ -84,6 +143,20 @@ void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
   at(Isolate(hole, offset, size)).state = ChunkState::kUsed;
 }
 
+void ChunkList::Bin(ChunkId id) {
+  const Chunk& chunk = at(id);
+  if (chunk.state == ChunkState::kFree) return BinFree(id);
+  const auto place = std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) {
+    return chunk.address < at(hole).address;
+  });
+  holes_.insert(place, id);
+}
+
+void ChunkList::Unbin(ChunkId id) {
+  if (at(id).state == ChunkState::kFree) return UnbinFree(id);
+  holes_.erase(std::find(holes_.begin(), holes_.end(), id));
+}
+
 ChunkId ChunkList::Isolate(ChunkId id, Bytes offset, Bytes size) {
   if (offset > Bytes(0)) {
     id = Cut(id, offset);
@@ -93,20 +166,6 @@ ChunkId ChunkList::Isolate(ChunkId id, Bytes offset, Bytes size) {
   const ChunkId rest = Cut(id, size);
   Bin(rest);
   return at(rest).previous;
-}
-
-ChunkId ChunkList::Cut(ChunkId id, Bytes offset) {
-  const ChunkId back_id = chunks_->Add(at(id));
-  Chunk& front = at(id);
-  Chunk& back = at(back_id);
-  front.size = offset;
-  front.next = back_id;
-  back.address = front.end();
-  back.size -= offset;
-  back.previous = id;
-  if (back.next != kNone) at(back.next).previous = back_id;
-  if (blocks_ != nullptr) blocks_->OnCut(front.address, back.address, back_id);
-  return back_id;
 }
 
 ChunkId ChunkList::Coalesce(ChunkId id) {
@@ -123,58 +182,6 @@ ChunkId ChunkList::Coalesce(ChunkId id) {
   }
   Bin(id);
   return id;
-}
-
-ChunkId ChunkList::Merge(ChunkId left, ChunkId right) {
-  Chunk& first = at(left);
-  const Chunk& second = at(right);
-  if (blocks_ != nullptr) blocks_->OnMerge(first.address, second.address, second.end(), second.next);
-  first.size += second.size;
-  first.freed = std::max(first.freed, second.freed);
-  first.next = second.next;
-  if (first.next != kNone) at(first.next).previous = left;
-  chunks_->Remove(right);
-  return left;
-}
-
-bool ChunkList::IsTail(const Chunk& chunk) const {
-  return chunk.next != kNone && at(chunk.next).state == ChunkState::kHole && at(chunk.next).next == kNone;
-}
-
-void ChunkList::Bin(ChunkId id) {
-  const Chunk& chunk = at(id);
-  if (chunk.state == ChunkState::kFree) return BinFree(id);
-  const auto place = std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) {
-    return chunk.address < at(hole).address;
-  });
-  holes_.insert(place, id);
-}
-
-void ChunkList::Unbin(ChunkId id) {
-  if (at(id).state == ChunkState::kFree) return UnbinFree(id);
-  holes_.erase(std::find(holes_.begin(), holes_.end(), id));
-}
-
-void ChunkList::BinFree(ChunkId id) {
-  Chunk& chunk = at(id);
-  free_bytes_ += chunk.size;
-  chunk.tail = IsTail(chunk);
-  if (chunk.tail) {
-    tails_.push_back(id);
-  } else {
-    bins_.Insert({chunk.size, chunk.address, id});
-  }
-}
-
-void ChunkList::UnbinFree(ChunkId id) {
-  Chunk& chunk = at(id);
-  free_bytes_ -= chunk.size;
-  if (chunk.tail) {
-    tails_.erase(std::find(tails_.begin(), tails_.end(), id));
-  } else {
-    bins_.Erase(chunk.size, chunk.address);
-  }
-  chunk.tail = false;
 }
 
 ChunkId ChunkList::TailFit(Bytes size) const {

@@ -16,19 +16,19 @@ bool Is(const FreeBins::Entry& entry, Bytes size, Address address) {
 }  // namespace
 
 void FreeBins::InsertIntoFull(int bin, const Entry& entry) {
-  Entries& more = more_[bin];
-  if (Before(least_[bin], entry.size, entry.address)) {
+  Entries& more = bins_[bin].more;
+  if (Before(bins_[bin].least, entry.size, entry.address)) {
     more.insert(Find(more, entry.size, entry.address), entry);
   } else {
-    more.push_back(least_[bin]);
-    least_[bin] = entry;
+    more.push_back(bins_[bin].least);
+    bins_[bin].least = entry;
   }
 }
 
 void FreeBins::EraseFromMany(int bin, Bytes size, Address address) {
-  Entries& more = more_[bin];
-  if (Is(least_[bin], size, address)) {
-    least_[bin] = more.back();
+  Entries& more = bins_[bin].more;
+  if (Is(bins_[bin].least, size, address)) {
+    bins_[bin].least = more.back();
     more.pop_back();
   } else {
     more.erase(std::prev(Find(more, size, address)));
@@ -37,20 +37,20 @@ void FreeBins::EraseFromMany(int bin, Bytes size, Address address) {
 
 // The bin's largest entry fits; which is the last, from largest to least, that does?
 ChunkId FreeBins::FitAmongMany(int bin, Bytes size) const {
-  return std::prev(Find(more_[bin], size, Address()))->chunk;
+  return std::prev(Find(bins_[bin].more, size, Address()))->chunk;
 }
 
 Bytes FreeBins::Largest() const {
   const int last = LastBin();
   if (last < 0) return Bytes(0);
-  return more_[last].empty() ? least_[last].size : more_[last].front().size;
+  return bins_[last].more.empty() ? bins_[last].least.size : bins_[last].more.front().size;
 }
 
 bool FreeBins::Contains(Bytes size, Address address) const {
   const int bin = BinOf(size);
-  if (least_[bin].chunk != kNone && Is(least_[bin], size, address)) return true;
-  const auto after = Find(more_[bin], size, address);
-  return after != more_[bin].begin() && Is(*std::prev(after), size, address);
+  if (bins_[bin].least.chunk != kNone && Is(bins_[bin].least, size, address)) return true;
+  const auto after = Find(bins_[bin].more, size, address);
+  return after != bins_[bin].more.begin() && Is(*std::prev(after), size, address);
 }
 
 int FreeBins::LastBin() const {

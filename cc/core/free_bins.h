@@ -1,8 +1,7 @@
 // Free chunks by size: the answer to "the smallest piece that is large enough, lowest address first".
 //
 // Sixteen bins per octave; two levels of bitmaps find the next bin that is not empty. Nearly always a bin holds one
-// entry or none, so each bin's least entry stands in an array of its own and the others in a vector that is rarely looked
-// at. The order is total, so the answer depends on what is free and on nothing else (no use order, no history).
+// entry or none, so a bin is its least entry and a vector of the others, in one cache line. The order is total, so the answer depends on what is free and on nothing else (no use order, no history).
 #ifndef GMLAKE_CORE_FREE_BINS_H_
 #define GMLAKE_CORE_FREE_BINS_H_
 
@@ -27,47 +26,47 @@ class FreeBins {
     ChunkId chunk = kNone;
   };
 
-  void Insert(const Entry& entry) {
-    const int bin = BinOf(entry.size);
-    if (least_[bin].chunk != kNone) return InsertIntoFull(bin, entry);
-    least_[bin] = entry;
+  void Insert(Bytes size, Address address, ChunkId chunk) {
+    const int bin = BinOf(size);
+    if (bins_[bin].least.chunk != kNone) return InsertIntoFull(bin, {size, address, chunk});
+    bins_[bin].SetLeast(size, address, chunk);
     words_[bin / 64] |= uint64_t{1} << (bin % 64);
     summary_ |= uint64_t{1} << (bin / 64);
   }
 
   void Erase(Bytes size, Address address) {
     const int bin = BinOf(size);
-    if (!more_[bin].empty()) return EraseFromMany(bin, size, address);
-    least_[bin].chunk = kNone;
+    if (!bins_[bin].more.empty()) return EraseFromMany(bin, size, address);
+    bins_[bin].least.chunk = kNone;
     words_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
     if (words_[bin / 64] == 0) summary_ &= ~(uint64_t{1} << (bin / 64));
   }
 
-  // The same as to erase and to insert.
-  void Replace(Bytes size, Address address, const Entry& entry) {
-    const int bin = BinOf(size);
-    if (bin == BinOf(entry.size) && more_[bin].empty()) {
-      least_[bin] = entry;
+  // The chunk at `address` is now smaller or larger, or another one, at `to`: the same as to erase and to insert.
+  void Replace(Bytes before, Address address, Bytes size, Address to, ChunkId chunk) {
+    const int bin = BinOf(before);
+    if (bin == BinOf(size) && bins_[bin].more.empty()) {
+      bins_[bin].SetLeast(size, to, chunk);
     } else {
-      Erase(size, address);
-      Insert(entry);
+      Erase(before, address);
+      Insert(size, to, chunk);
     }
   }
 
   // The best fit for `size`, or kNone.
   ChunkId BestFit(Bytes size) const {
     const int bin = BinOf(size);
-    if (least_[bin].chunk != kNone && size <= least_[bin].size) return least_[bin].chunk;
-    if (!more_[bin].empty() && size <= more_[bin].front().size) return FitAmongMany(bin, size);
+    if (bins_[bin].least.chunk != kNone && size <= bins_[bin].least.size) return bins_[bin].least.chunk;
+    if (!bins_[bin].more.empty() && size <= bins_[bin].more.front().size) return FitAmongMany(bin, size);
     const int next = NextBin(bin);
-    return next < 0 ? kNone : least_[next].chunk;
+    return next < 0 ? kNone : bins_[next].least.chunk;
   }
 
   // Calls `visit(chunk)` for the least entry of every bin above the one of `size`, until it returns true.
   template <typename Visit>
   void ForEachAbove(Bytes size, Visit visit) const {
     for (int bin = NextBin(BinOf(size)); bin >= 0; bin = NextBin(bin)) {
-      if (visit(least_[bin].chunk)) return;
+      if (visit(bins_[bin].least.chunk)) return;
     }
   }
 
@@ -79,12 +78,12 @@ class FreeBins {
   template <typename Visit>
   void ForEachFromLargest(Bytes smallest, Visit visit) const {
     for (int bin = LastBin(); bin >= 0; bin = PreviousBin(bin)) {
-      for (const Entry& entry : more_[bin]) {
+      for (const Entry& entry : bins_[bin].more) {
         if (entry.size < smallest) return;
         visit(entry);
       }
-      if (least_[bin].size < smallest) return;
-      visit(least_[bin]);
+      if (bins_[bin].least.size < smallest) return;
+      visit(bins_[bin].least);
     }
   }
 
@@ -121,8 +120,19 @@ class FreeBins {
   ChunkId FitAmongMany(int bin, Bytes size) const;
   static Entries::const_iterator Find(const Entries& entries, Bytes size, Address address);
 
-  std::array<Entry, kNumBins> least_;
-  std::array<Entries, kNumBins> more_;          // largest first, so that the next least is at the back
+  struct alignas(64) Bin {
+    Entry least;
+    Entries more;  // largest first, so that the next least is at the back
+
+    // Number by number: an entry would be put together in memory and read back, which waits for the writes.
+    void SetLeast(Bytes size, Address address, ChunkId chunk) {
+      least.size = size;
+      least.address = address;
+      least.chunk = chunk;
+    }
+  };
+
+  std::array<Bin, kNumBins> bins_;
   std::array<uint64_t, kNumWords> words_ = {};  // one bit per bin
   uint64_t summary_ = 0;                        // one bit per word
 };

@@ -11,9 +11,9 @@ namespace {
 
 TEST(FreeBins, GivesTheSmallestThatFitsAndTheLowestAddress) {
   FreeBins bins;
-  bins.Insert({MiB(8), Address(0x3000000), 1});
-  bins.Insert({MiB(4), Address(0x2000000), 2});
-  bins.Insert({MiB(4), Address(0x1000000), 3});
+  bins.Insert(MiB(8), Address(0x3000000), 1);
+  bins.Insert(MiB(4), Address(0x2000000), 2);
+  bins.Insert(MiB(4), Address(0x1000000), 3);
   EXPECT_EQ(bins.BestFit(MiB(4)), 3);
   EXPECT_EQ(bins.BestFit(MiB(4) + Bytes(256)), 1);
   EXPECT_EQ(bins.BestFit(MiB(9)), kNone);
@@ -30,7 +30,7 @@ TEST(FreeBins, AgreesWithAnOrderedMap) {
     if (random() % 2 == 0 || model.empty()) {
       const Bytes size = any_size();
       const Address address((step + 1) * 256);
-      bins.Insert({size, address, step});
+      bins.Insert(size, address, step);
       model[{size.count(), address.value()}] = step;
     } else {
       auto entry = model.begin();

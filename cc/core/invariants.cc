@@ -140,11 +140,11 @@ std::string Allocator::CheckBooks() const {
   Bytes in_use(0);
   Bytes requested(0);
   leases_.ForEach([&](Address, ChunkId first) {
-    in_use += PlacedSize(first);
+    for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) in_use += memory_.chunks[id].size;
     requested += memory_.chunks[first].requested;
   });
   if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
-  if (leases_.count() != books_.num_live) return "live leases do not add up";
+  if (leases_.count() != books_.num_allocs - books_.num_frees) return "live leases do not add up";
   const Bytes known = in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() +
                       small_.free_bytes();
   if (known != memory_.blocks.bytes()) return "free and leased bytes do not add up to what is held";

@@ -11,7 +11,9 @@ namespace {
 // Addresses that collide, erased in the middle of their chains.
 TEST(LeaseTable, AgreesWithAnUnorderedMap) {
   std::mt19937_64 random(11);
-  LeaseTable table;
+  ChunkStore chunks;
+  for (int i = 0; i < 100000; ++i) chunks.Add();
+  LeaseTable table(&chunks);
   std::unordered_map<uint64_t, ChunkId> model;
   for (int step = 0; step < 100000; ++step) {
     const uint64_t address = 256 * (1 + random() % 5000);

@@ -124,9 +124,10 @@ bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* pl
 }
 
 bool Placer::ReusePart(const Request& request, const Outlook& outlook, Placement* placement) {
+  if (request.size > memory_->space.free_bytes()) return false;
   const RangeTable::Spot spot = memory_->ranges.FindSpot(request.size, /*neat=*/outlook.thrifty);
   if (spot.range == kNone) return false;
-  memory_->ranges.AddRecipe(request.size, {spot.range, spot.offset, request.number});
+  memory_->ranges.AddRecipe(request.size, spot.range, spot.offset, request.number);
   *placement = LeaseFrom(spot.range, spot.offset, request, Way::kReuse);
   return true;
 }
@@ -177,7 +178,7 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& 
   if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
   const Address home = HomeOf(plan, missing);
   if (home.is_null()) return Stitch(request, plan);
-  return Placement{memory_->TakeInterval(home, home + request.size), home, Way::kSplit};
+  return Placement{memory_->TakeInterval(home, home + request.size), Way::kSplit, home};
 }
 
 // Where a plan that needs nothing but free pieces can be served without mapping them; else null.
@@ -199,7 +200,7 @@ Address Placer::HomeOf(const Selection& selection) const {
 StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {
   StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request));
   if (!range.ok()) return range.status();
-  memory_->ranges.AddRecipe(request.size, {*range, plan.offset, request.number});
+  memory_->ranges.AddRecipe(request.size, *range, plan.offset, request.number);
   return LeaseFrom(*range, plan.offset, request, Way::kStitch);
 }
 
@@ -242,7 +243,7 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
   const Address address = range.base + offset;
   const ChunkId chunk = memory_->Take(memory_->ranges.PiecesOf(id, offset, request.size));
   memory_->chunks[chunk].range = id;
-  return {chunk, address, way};
+  return {chunk, way, address};
 }
 
 Bytes Placer::Headroom(const Request& request) const { return request.limit - memory_->reserved(); }

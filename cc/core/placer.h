@@ -32,10 +32,11 @@
 
 namespace gmlake {
 
+// Two words, so that it is returned in registers.
 struct Placement {
   ChunkId chunk = kNone;  // the lease's first chunk
-  Address address;
   Way way = Way::kSplit;
+  Address address;
 };
 
 // Thread rule: the allocator's lock. Cost: see the list above.
@@ -60,11 +61,17 @@ class Placer {
     bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
-  // Those of these ways that map nothing, far from the limit; else a placement without a chunk. `request.may_stitch` holds.
-  Placement PlaceUsual(const Request& request) {
-    if (IsNear(request.limit)) return Placement();
-    const ChunkId free = memory_->space.BestFit(request.size);
-    return free == kNone ? PlaceAtTail(request) : Split(free, Bytes(0), request.size, Way::kSplit);
+  // The first of these ways, and, after it, the others that map nothing; both without regard to seams, so only far from
+  // the limit. No chunk: there is no room.
+  Placement SplitBestFit(Bytes size) {
+    const ChunkId free = memory_->space.BestFit(size);
+    return free == kNone ? Placement() : Split(free, Bytes(0), size, Way::kSplit);
+  }
+  Placement PlaceAtTail(const Request& request);
+  // As `reserved > limit - limit / limit_per_near`, but every request asks, and a division is slow.
+  bool IsNear(Bytes limit) const {
+    const __int128 free_and_one = (limit - memory_->reserved()).count() + 1;
+    return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
   }
 
   // Splits only: room for a slab where there is some already.
@@ -86,7 +93,6 @@ class Placer {
     bool may_split() const { return free != kNone && !wasteful; }
   };
 
-  Placement PlaceAtTail(const Request& request);
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
   void BeThrifty(const Request& request, Outlook* outlook) const;
@@ -96,16 +102,11 @@ class Placer {
   StatusOr<Placement> PlaceBy(const Request& request, const Outlook& outlook);
   Outlook Look(const Request& request) const;
   Outlook LookAway(const Request& request) const;
-  // As `reserved > limit - limit / limit_per_near`, but every request asks, and a division is slow.
-  bool IsNear(Bytes limit) const {
-    const __int128 free_and_one = (limit - memory_->reserved()).count() + 1;
-    return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
-  }
   bool ShouldWait(const Request& request) const;
   Bytes SeamBudget(const Request& request) const;
   Placement Split(ChunkId free, Bytes offset, Bytes size, Way way) {
     const ChunkId chunk = memory_->space.Take(free, offset, size);
-    return {chunk, memory_->chunks[chunk].address, way};
+    return {chunk, way, memory_->chunks[chunk].address};
   }
   bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);

@@ -9,7 +9,7 @@
 namespace gmlake {
 namespace {
 
-constexpr int64_t kMostRecipes = 1 << 16;
+constexpr size_t kUsualAliases = 8;
 
 }  // namespace
 
@@ -36,7 +36,9 @@ RangeId RangeTable::NewNumber() {
 void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
   StitchedRange& range = ranges_[id];
   for (BlockId block : more) {
-    (*blocks_)[block].aliases.push_back(id);
+    std::vector<RangeId>& aliases = (*blocks_)[block].aliases;
+    if (aliases.empty()) aliases.reserve(kUsualAliases);
+    aliases.push_back(id);
     range.blocks.push_back(block);
     range.size += (*blocks_)[block].size;
     mapped_bytes_ += (*blocks_)[block].size;
@@ -89,7 +91,7 @@ void RangeTable::CutOut(RangeId id, BlockId block) {
   } else {
     behind = SplitAt(id, index, from, to);
   }
-  ReviseRecipes(id, from, to, behind);
+  ReviseRecipes(id, index, from, to, behind);
 }
 
 // The gap stays with the front, which may be extended into it.
@@ -129,21 +131,16 @@ void RangeTable::MoveLeases(RangeId from, RangeId to) {
   }
 }
 
-void RangeTable::ReviseRecipes(RangeId id, Bytes from, Bytes to, RangeId behind) {
-  for (auto& [request, recipes] : recipes_) {
-    const Bytes size(request);
-    const auto stale = [&](const Recipe& recipe) {
-      return recipe.range == id && recipe.offset < to && from < recipe.offset + size;
-    };
-    const auto kept = std::remove_if(recipes.begin(), recipes.end(), stale);
-    num_recipes_ -= recipes.end() - kept;
-    recipes.erase(kept, recipes.end());
-    for (Recipe& recipe : recipes) {
-      if (recipe.range != id || recipe.offset < to) continue;
-      recipe.range = behind;
-      recipe.offset -= to;
-    }
-  }
+void RangeTable::ReviseRecipes(RangeId id, size_t index, Bytes from, Bytes to, RangeId behind) {
+  recipes_.Revise([&](Bytes request, Recipe* recipe) {
+    if (recipe->range != id || recipe->offset + request <= from) return true;
+    if (recipe->offset < to) return false;
+    recipe->range = behind;
+    recipe->offset -= to;
+    recipe->first_start -= to;
+    recipe->first_block -= index + 1;
+    return true;
+  });
 }
 
 Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const {
@@ -156,30 +153,25 @@ Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const {
 }
 
 void RangeTable::RemoveRecipes(RangeId id) {
-  for (auto& [request, recipes] : recipes_) {
-    const auto stale = [id](const Recipe& recipe) { return recipe.range == id; };
-    const auto kept = std::remove_if(recipes.begin(), recipes.end(), stale);
-    num_recipes_ -= recipes.end() - kept;
-    recipes.erase(kept, recipes.end());
-  }
+  recipes_.Revise([id](Bytes, Recipe* recipe) { return recipe->range != id; });
 }
 
-// A program whose sizes never repeat must not fill the memory with recipes: then all are forgotten and learnt again.
-void RangeTable::AddRecipe(Bytes request, const Recipe& recipe) {
-  if (num_recipes_ == kMostRecipes) {
-    recipes_.clear();
-    num_recipes_ = 0;
+void RangeTable::AddRecipe(Bytes request, RangeId id, Bytes offset, int64_t moment) {
+  Recipe recipe{id, offset, moment};
+  const StitchedRange& range = ranges_[id];
+  for (; recipe.first_start + SizeOf(range, recipe.first_block) <= offset; ++recipe.first_block) {
+    recipe.first_start += SizeOf(range, recipe.first_block);
   }
-  recipes_[request.count()].push_back(recipe);
-  ++num_recipes_;
+  recipes_.Add(request, recipe);
 }
 
 const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
-  const auto found = recipes_.find(request.count());
-  if (found == recipes_.end()) return nullptr;
-  for (Recipe& recipe : found->second) {
+  RecipeBook::Recipes* recipes = recipes_.Find(request);
+  if (recipes == nullptr) return nullptr;
+  for (Recipe& recipe : *recipes) {
     if (recipe.moment > moment) return nullptr;
-    if (Applies(recipe, request) && (!neat || IsNeat(recipe.range, recipe.offset, request))) return &recipe;
+    if (recipe.obstacle.Stands(*chunks_) || !Applies(&recipe, request)) continue;
+    if (!neat || IsNeat(recipe.range, recipe.offset, request)) return &recipe;
   }
   return nullptr;
 }
@@ -255,11 +247,18 @@ RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
 }
 
 // A free extent lies between two watched blocks, or before or behind them all, as long as none of them is all free.
-bool RangeTable::IsTooBusy(RangeId id, Bytes request) const {
-  const StitchedRange& range = ranges_[id];
+bool RangeTable::IsTooBusy(RangeId id, Bytes request) {
+  StitchedRange& range = ranges_[id];
   if (request > range.size) return true;
   if (range.watched.empty() || request < range.most_between) return false;
-  return std::none_of(range.watched.begin(), range.watched.end(), [this](BlockId id) { return IsAllFree(id); });
+  return std::none_of(range.watched.begin(), range.watched.end(), [this](WatchedBlock& watched) { return IsAllFree(&watched); });
+}
+
+bool RangeTable::IsAllFree(WatchedBlock* watched) const {
+  if (watched->obstacle.Stands(*chunks_)) return false;
+  const Block& block = (*blocks_)[watched->block];
+  watched->obstacle = ObstacleIn(block, Bytes(0), block.size);
+  return watched->obstacle.chunk == kNone;
 }
 
 // Watches as few blocks as leave no room for the request between them. The next is always the last that is not all free
@@ -272,9 +271,10 @@ bool RangeTable::Watch(RangeId id, Bytes request) {
   size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
   while (range.watched.empty() || range.size - from > request) {
     for (; next < range.blocks.size() && end + SizeOf(range, next) <= from + request; ++next) end += SizeOf(range, next);
-    const size_t busy = LastBusy(range, behind, next);
+    Obstacle obstacle;
+    const size_t busy = LastBusy(range, behind, next, &obstacle);
     if (busy == next) return range.watched.clear(), false;
-    range.watched.push_back(range.blocks[busy]);
+    range.watched.push_back({range.blocks[busy], obstacle});
     from = end;
     for (size_t at = busy; at < next; ++at) from -= SizeOf(range, at);
     behind = busy + 1;
@@ -282,17 +282,14 @@ bool RangeTable::Watch(RangeId id, Bytes request) {
   return true;
 }
 
-// The last of the blocks [first, last) that is not all free, or `last`.
-size_t RangeTable::LastBusy(const StitchedRange& range, size_t first, size_t last) const {
+// The last of the blocks [first, last) that is not all free, with the reason, or `last`.
+size_t RangeTable::LastBusy(const StitchedRange& range, size_t first, size_t last, Obstacle* obstacle) const {
   for (size_t at = last; at > first; --at) {
-    if (!IsAllFree(range.blocks[at - 1])) return at - 1;
+    const Block& block = (*blocks_)[range.blocks[at - 1]];
+    *obstacle = ObstacleIn(block, Bytes(0), block.size);
+    if (obstacle->chunk != kNone) return at - 1;
   }
   return last;
-}
-
-bool RangeTable::IsAllFree(BlockId id) const {
-  const Block& block = (*blocks_)[id];
-  return FreePrefix(block) == block.size;
 }
 
 bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {
@@ -309,28 +306,18 @@ Bytes RangeTable::SeamIn(RangeId id, Bytes offset) const {
   return Bytes(0);
 }
 
-bool RangeTable::Applies(Recipe& recipe, Bytes request) const {
-  if (!IsFree(recipe.watched)) return false;
-  const Bytes end = recipe.offset + request;
-  Bytes start(0);
-  for (BlockId id : ranges_[recipe.range].blocks) {
-    const Bytes stop = start + (*blocks_)[id].size;
-    const Piece piece{id, std::max(recipe.offset, start) - start, std::min(end, stop) - start};
-    if (piece.from < piece.to && !IsFree(piece)) {
-      recipe.watched = piece;
-      return false;
-    }
-    if (stop >= end) return true;
-    start = stop;
+// Are all its bytes free?
+bool RangeTable::Applies(Recipe* recipe, Bytes request) const {
+  const std::vector<BlockId>& blocks = ranges_[recipe->range].blocks;
+  const Bytes end = recipe->offset + request;
+  Bytes start = recipe->first_start;
+  for (size_t i = recipe->first_block; start < end; ++i) {
+    const Block& block = (*blocks_)[blocks[i]];
+    recipe->obstacle = ObstacleIn(block, std::max(recipe->offset, start) - start, std::min(end - start, block.size));
+    if (recipe->obstacle.chunk != kNone) return false;
+    start += block.size;
   }
   return true;
-}
-
-bool RangeTable::IsFree(const Piece& piece) const {
-  if (piece.block == kNone) return true;
-  const Block& block = (*blocks_)[piece.block];
-  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.home + piece.from)];
-  return chunk.state == ChunkState::kFree && block.home + piece.to <= chunk.end();
 }
 
 Bytes RangeTable::FreePrefix(const Block& block) const {

@@ -12,6 +12,8 @@
 #include "cc/base/bytes.h"
 #include "cc/core/block_table.h"
 #include "cc/core/chunk.h"
+#include "cc/core/obstacle.h"
+#include "cc/core/recipe_book.h"
 
 namespace gmlake {
 
@@ -24,6 +26,12 @@ struct Piece {
   Bytes size() const { return to - from; }
 };
 
+// A block that was not all free when last asked, and why.
+struct WatchedBlock {
+  BlockId block;
+  Obstacle obstacle;
+};
+
 struct StitchedRange {
   Address base;
   Bytes size;      // mapped, from the base on
@@ -32,7 +40,7 @@ struct StitchedRange {
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   bool sealed = false;  // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
-  std::vector<BlockId> watched;  // were not all free when last asked, and are asked first; none: nothing is known
+  std::vector<WatchedBlock> watched;   // were not all free when last asked, and are asked first; none: nothing is known
   Bytes most_between;            // while none of them is, no free extent has so many bytes
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
@@ -45,15 +53,6 @@ struct Reservation {
   Bytes size;
   int ranges = 0;       // that lie in it
   bool sealed = false;  // something in it would not come off: it cannot be freed
-};
-
-// "A request of this size was served there." `watched` is the piece that was busy when last asked: it is
-// asked first, so that a recipe which does not apply costs one look.
-struct Recipe {
-  RangeId range;
-  Bytes offset;
-  int64_t moment;  // of its first use
-  Piece watched{kNone, Bytes(0), Bytes(0)};
 };
 
 // Free bytes that follow each other in a range.
@@ -89,7 +88,8 @@ class RangeTable {
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
 
-  void AddRecipe(Bytes request, const Recipe& recipe);
+  // A request was served by this range, at this offset; `moment` counts requests.
+  void AddRecipe(Bytes request, RangeId id, Bytes offset, int64_t moment);
   // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
   // `neat`: only such that adds no seam.
   const Recipe* FindRecipe(Bytes request, int64_t moment, bool neat);
@@ -128,7 +128,8 @@ class RangeTable {
   void Detach(RangeId id, BlockId block);
   // `id` ends before the gap [from, to); what lies behind becomes a range, returned.
   RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
-  void ReviseRecipes(RangeId id, Bytes from, Bytes to, RangeId behind);
+  // The block of number `index`, at [from, to), is no longer in the range.
+  void ReviseRecipes(RangeId id, size_t index, Bytes from, Bytes to, RangeId behind);
   void MoveLeases(RangeId from, RangeId to);
   // Would a lease of [offset, offset + request) add no seam?
   bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
@@ -136,13 +137,15 @@ class RangeTable {
   // Calls `visit(extent)` for every longest run of at least so many free bytes in the range, by address.
   template <typename Visit>
   void ForEachExtent(RangeId id, Bytes least, Visit visit) const;
-  bool IsTooBusy(RangeId id, Bytes request) const;
+  bool IsTooBusy(RangeId id, Bytes request);
   bool Watch(RangeId id, Bytes request);
-  size_t LastBusy(const StitchedRange& range, size_t first, size_t last) const;
+  size_t LastBusy(const StitchedRange& range, size_t first, size_t last, Obstacle* obstacle) const;
   Bytes SizeOf(const StitchedRange& range, size_t index) const { return (*blocks_)[range.blocks[index]].size; }
-  bool IsAllFree(BlockId id) const;
-  bool Applies(Recipe& recipe, Bytes request) const;
-  bool IsFree(const Piece& piece) const;
+  bool IsAllFree(WatchedBlock* watched) const;
+  bool Applies(Recipe* recipe, Bytes request) const;
+  Obstacle ObstacleIn(const Block& block, Bytes from, Bytes to) const {
+    return FindObstacle(*blocks_, *chunks_, block.home + from, block.home + to);
+  }
   // Free bytes at the block's beginning, and at its end.
   Bytes FreePrefix(const Block& block) const;
   Bytes FreeSuffix(const Block& block) const;
@@ -152,8 +155,7 @@ class RangeTable {
   std::vector<StitchedRange> ranges_;
   std::vector<RangeId> unused_;
   std::unordered_map<uint64_t, Reservation> reservations_;  // by their first address
-  std::unordered_map<int64_t, std::vector<Recipe>> recipes_;
-  int64_t num_recipes_ = 0;
+  RecipeBook recipes_;
   Bytes mapped_bytes_;
   int64_t mappings_ = 0;
 };

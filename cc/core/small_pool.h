@@ -16,7 +16,7 @@ namespace gmlake {
 // Invariant: every slab holds at least one lease. Thread rule: the allocator's lock. Cost: as ChunkList.
 class SmallPool {
  public:
-  explicit SmallPool(Memory* memory) : memory_(memory), list_(&memory->chunks, nullptr, /*small=*/true) {}
+  explicit SmallPool(Memory* memory) : memory_(memory), list_(&memory->chunks, nullptr, /*small=*/true), slabs_(&memory->chunks) {}
 
   static constexpr Bytes kThreshold = KiB(256);  // smaller requests come here
   static constexpr Bytes kSlabSize = MiB(2);
@@ -34,7 +34,7 @@ class SmallPool {
 
   Memory* memory_;
   ChunkList list_;
-  LeaseTable slabs_;  // by address: the slab's chunk in the large space
+  LeaseTable slabs_;  // the slabs' chunks in the large space
 };
 
 }  // namespace gmlake

@@ -40,6 +40,7 @@ AllocatorStats Allocator::StatsOfDevice() {
 
 AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) const {
   AllocatorStats stats = books_;
+  stats.num_live = leases_.count();
   stats.bytes_reserved = memory_.reserved();
   stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes() - sleeper_.unmapped();
   stats.bytes_asleep = memory_.asleep;

@@ -43,6 +43,7 @@ StatusOr<Fill> StitchMapper::PlanFill(const Selection& more, const GrowthInput& 
 std::vector<StitchMapper::Mapping> StitchMapper::MappingsOf(const Selection& more, const Fill& fill,
                                                             const std::vector<BlockHandle>& created) const {
   std::vector<Mapping> mappings;
+  mappings.reserve(more.pieces.size() + created.size() + 1);
   const auto add = [&](const Block& block) { mappings.push_back({block.handle, block.size}); };
   for (const Piece& piece : more.pieces) add(memory_->blocks[piece.block]);
   for (size_t i = 0; i < created.size(); ++i) mappings.push_back({created[i], fill.sizes[i]});
@@ -78,6 +79,7 @@ Status StitchMapper::MapAll(Address at, const std::vector<Mapping>& mappings, Tr
 RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, const Fill& fill,
                                const std::vector<BlockHandle>& created) {
   std::vector<BlockId> blocks;
+  blocks.reserve(plan.more.pieces.size() + created.size() + 1);
   for (const Piece& piece : plan.more.pieces) blocks.push_back(piece.block);
   if (!created.empty()) {
     for (BlockId block : grower_->Register(fill, created, nullptr)) blocks.push_back(block);

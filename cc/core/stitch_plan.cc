@@ -32,7 +32,7 @@ StitchPlan StitchPlanner::InRange(const Stitcher::Offer& offer, const Run& run, 
 StitchPlanner::Run StitchPlanner::LongestRun(Bytes request) const {
   Run longest;
   memory_->ranges.ForEach([&](RangeId id) {
-    if (memory_->ranges[id].sealed) return;
+    if (memory_->ranges[id].sealed || memory_->ranges[id].size <= longest.size) return;
     const Run run = RunOf(memory_->ranges.LastExtent(id), request);
     if (run.size > longest.size) longest = run;
   });
