@@ -123,12 +123,8 @@ void DeviceRegistry::ReleaseIdleMemory() const {
   for (ServedDevice* device : Devices()) device->core().Trim(Bytes(0));
 }
 
-// Asleep with nothing left to wake for: waking is only to forget it.
 void DeviceRegistry::Retire() const {
-  for (ServedDevice* device : Devices()) {
-    device->core().Wake().status().IgnoreError();
-    device->core().ReleaseHostStore();
-  }
+  for (ServedDevice* device : Devices()) device->core().ReleaseHostStore();
   ReleaseIdleMemory();
 }
 

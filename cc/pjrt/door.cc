@@ -11,8 +11,9 @@ namespace {
 
 // The devices, but none in a forked child, where their locks may be held for ever.
 std::vector<ServedDevice*> UsableDevices() {
+  if (InForkedChild()) return {};
   DeviceRegistry* registry = Installation::Instance().registry();
-  if (registry == nullptr || InForkedChild()) return {};
+  if (registry == nullptr) return {};
   std::vector<ServedDevice*> devices = registry->Devices();
   const auto unverified = [](const ServedDevice* device) { return !device->is_verified(); };
   devices.erase(std::remove_if(devices.begin(), devices.end(), unverified), devices.end());

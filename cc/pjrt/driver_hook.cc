@@ -62,7 +62,7 @@ CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, voi
 }
 
 CudaResult Free(DevicePointer address, void* stream) {
-  if (InForkedChild()) return RefuseInChild();
+  if (InForkedChild()) return ToCudaResult(StatusCode::kOk);  // a child drops what it inherited: it is not the child's
   void* pointer = reinterpret_cast<void*>(address);
   if (served.load(std::memory_order_acquire)->Free(pointer, StreamHandle{stream})) {
     return ToCudaResult(StatusCode::kOk);

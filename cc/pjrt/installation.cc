@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cc/pjrt/driver_hook.h"
+#include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/shortages.h"
 #include "cc/pjrt/table.h"
 
@@ -11,7 +12,10 @@ namespace gmlake {
 namespace {
 
 // The driver is about to be torn down by its own exit handler, which was registered before this one and so runs later.
-void StopAtExit() { Installation::Instance().registry()->StopHousekeeping(); }
+// A forked child has no such thread, and locks that nobody will let go of.
+void StopAtExit() {
+  if (!InForkedChild()) Installation::Instance().registry()->StopHousekeeping();
+}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "cc/base/status.h"
@@ -32,6 +33,8 @@ class ServedDevice {
   void* default_pool() const { return device_.default_pool; }
   Allocator& core() { return core_; }
   TslAllocator& allocator() { return allocator_; }
+  // Held by whoever puts the device to sleep or wakes it, doors and all.
+  std::mutex& sleep_mutex() { return sleep_mutex_; }
 
   StatusOr<DeviceMemory> QueryMemory() { return driver_->QueryMemory(); }
 
@@ -60,6 +63,7 @@ class ServedDevice {
   Allocator core_;
   TslAllocator allocator_;
   GiveBackPolicy policy_;
+  std::mutex sleep_mutex_;
   std::atomic<bool> verified_{false};
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 #include "cc/pjrt/error_maker.h"
@@ -264,7 +265,9 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
   return addresses;
 }
 
+// One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
+  const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   const Status closed = doors->gate.Close(device->ordinal(), request.patience);
   if (!closed.ok()) return closed;
@@ -276,9 +279,14 @@ StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& requ
 }
 
 StatusOr<SleepReport> WakeDevice(ServedDevice* device) {
+  const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   StatusOr<SleepReport> report = device->core().Wake();
   if (report.ok()) doors->gate.Open(device->ordinal());
   return report;
+}
+
+void WakeAll() {
+  for (ServedDevice* device : doors->registry->Devices()) WakeDevice(device).status().IgnoreError();
 }
 
 }  // namespace gmlake

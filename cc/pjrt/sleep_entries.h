@@ -30,6 +30,8 @@ void RestoreSleepEntries(PJRT_Api* api);
 // Closes the doors to the device and puts it to sleep; on failure they are open again, unless it sleeps all the same.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request);
 StatusOr<SleepReport> WakeDevice(ServedDevice* device);
+// Every device that can be woken.
+void WakeAll();
 
 // Addresses of the device's memory that another library holds.
 std::vector<Address> SharedAddresses(ServedDevice* device);

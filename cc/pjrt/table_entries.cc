@@ -114,7 +114,10 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
 PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args) {
   PJRT_Error* error = wrapped->stock.PJRT_Client_Destroy(args);
   const bool was_last = error == nullptr && ForgetWasLast(args->client);
-  if (was_last && !InForkedChild()) wrapped->registry->Retire();
+  if (was_last && !InForkedChild()) {
+    WakeAll();  // with nothing left to wake for: only to forget it, and to open the doors for the next client
+    wrapped->registry->Retire();
+  }
   return error;
 }
 

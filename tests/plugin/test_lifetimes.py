@@ -1,0 +1,118 @@
+"""Things that outlive each other in unusual orders: a client that goes while its device sleeps or while another library
+holds its memory, a forked child that drops what it inherited, two threads that put one device to sleep.
+"""
+
+from emulated import emulated
+
+
+@emulated()
+def test_a_client_that_goes_asleep_is_followed_by_one_that_is_awake():
+    import gc
+
+    import jax
+    import numpy as np
+    from jax._src import api
+
+    import gmlake_jax
+
+    array = jax.device_put(np.arange(1000)).block_until_ready()
+    gmlake_jax.sleep()
+    del array
+    gc.collect()
+    api.clear_backends()
+    gc.collect()
+    again = jax.device_put(np.arange(1000))
+    assert (np.asarray(again) == np.arange(1000)).all()
+    assert not gmlake_jax.is_asleep()
+
+
+@emulated()
+def test_memory_that_another_library_holds_outlives_the_client():
+    import ctypes
+    import gc
+
+    import jax
+    import numpy as np
+    from jax._src import api
+
+    count = 1 << 20
+    array = jax.device_put(np.full(count, 7, np.uint8)).block_until_ready()
+    place, capsule = array.unsafe_buffer_pointer(), array.__dlpack__()
+    del array
+    gc.collect()
+    api.clear_backends()
+    gc.collect()
+    others = [jax.device_put(np.zeros(count, np.uint8)).block_until_ready() for _ in range(8)]
+    assert all(other.unsafe_buffer_pointer() != place for other in others)
+    assert ctypes.string_at(place, count) == bytes([7]) * count
+    del capsule
+    gc.collect()
+    assert (np.asarray(others[0]) == 0).all()
+
+
+# It leaves by os._exit: the stock client does not survive exit() in a child, whatever allocator it has.
+def test_a_forked_child_may_drop_the_arrays_that_it_inherited(run_jax):
+    program = """
+import os
+arrays = [jax.device_put(np.arange(MIB, dtype=np.float32)) for _ in range(3)]
+child = os.fork()
+if child == 0:
+    arrays.clear()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+answer(status=status, right=all(np.asarray(array)[-1] == MIB - 1 for array in arrays))
+"""
+    run = run_jax(program, GMLAKE="1")
+    assert run.answer["status"] == 0
+    assert run.answer["right"]
+    assert "cudaFreeAsync" not in run.errors
+    assert not run.lines_of_ours
+
+
+@emulated(asynchronous=True, delay_us=2000)
+def test_two_threads_that_put_a_device_to_sleep_do_not_open_its_doors_to_each_other():
+    import threading
+    import time
+
+    import jax
+    import numpy as np
+
+    import gmlake_jax
+
+    array = jax.device_put(np.ones(1 << 20, np.float32)).block_until_ready()
+    copy = jax.jit(lambda x: x + 1)
+    copy(array).block_until_ready()
+    end = time.monotonic() + 3
+    wrong = []
+
+    def doze(patience):
+        while time.monotonic() < end:
+            try:
+                gmlake_jax.sleep(timeout=patience)
+            except gmlake_jax.SleepError:
+                continue
+            try:
+                copy(array)
+                if gmlake_jax.is_asleep():
+                    wrong.append("a program was run on a sleeping device")
+            except Exception as error:
+                if "asleep" not in str(error):
+                    wrong.append(str(error))
+            gmlake_jax.wake()
+
+    def work():
+        while time.monotonic() < end:
+            try:
+                copy(array).block_until_ready()
+            except Exception as error:
+                if "asleep" not in str(error):
+                    wrong.append(str(error))
+
+    threads = [threading.Thread(target=doze, args=(patience,)) for patience in (0, 0.001, 0.2)]
+    threads += [threading.Thread(target=work)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gmlake_jax.wake()
+    assert not wrong
