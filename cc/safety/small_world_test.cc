@@ -31,6 +31,7 @@ constexpr Letter kFreeOther{"free the first lease on the other stream", {24, 0, 
 constexpr Letter kFinish{"finish all work", {60, 0, 0, 0}, 0};
 constexpr Letter kTrim{"trim", {55, 0, 0, 0}, 0};
 constexpr Letter kCapture{"begin or end the capture of the home stream", {57, 0, 0, 0}, 0};
+constexpr Letter kSleepOrWake{"fall asleep or wake up", {53, 1, 1, 2}, 1};
 constexpr Letter kFailThird{"fail the third driver call from now", {58, 2, 1, 0}, 0};
 
 int Depth() {
@@ -113,6 +114,10 @@ void ExploreAll(const std::vector<Letter>& letters) {
 
 TEST(SmallWorld, TwoStreamsAndACapture) {
   ExploreAll({kGet2, kGet4Other, kFreeFirst, kFreeOther, kFinish, kTrim, kCapture});
+}
+
+TEST(SmallWorld, SleepAndFaults) {
+  ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kSleepOrWake, kFailThird});
 }
 
 TEST(SmallWorld, StitchesAndFaults) {

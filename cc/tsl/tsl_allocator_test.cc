@@ -63,6 +63,12 @@ TEST_F(TslAllocatorTest, AnAlignedPieceStaysInsideItsLease) {
   EXPECT_GE(std::abs(distance), 3 << 20);
 }
 
+TEST_F(TslAllocatorTest, ASizeThatAnAlignmentWouldOverflowIsRefused) {
+  for (size_t size : {size_t{INT64_MAX}, size_t{INT64_MAX} - 100, size_t{UINT64_MAX}}) {
+    EXPECT_FALSE(ours_.AllocateOnStream(1 << 20, size, kStream).ok());
+  }
+}
+
 TEST_F(TslAllocatorTest, LeavesAloneWhatIsNotItsOwn) {
   int foreign = 0;
   EXPECT_FALSE(ours_.FreeOnStream(&foreign, kStream));
