@@ -24,6 +24,10 @@ def held() -> str:
     return format_bytes(gmlake_jax.memory_stats()["bytes_reserved"])
 
 
+def usual_size() -> int:
+    return min(4 << 30, gmlake_jax.memory_stats()["bytes_limit"] * 6 // 10) >> 24 << 24
+
+
 def jax_works(size: int, pieces: int) -> None:
     """Fills `size` bytes with arrays, and drops them."""
     arrays = [jax.device_put(np.full(size // pieces, i, np.uint8)) for i in range(pieces)]
@@ -52,14 +56,14 @@ def torch_works(size: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", default="4GiB", help="what each of the two takes in its turn")
+    parser.add_argument("--size", help="what each takes in its turn (4GiB, or 60 %% of the limit where that is less)")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    size = parse_bytes(options.size)
     kept = jax.device_put(np.arange(1 << 20, dtype=np.int32)).block_until_ready()
     if not gmlake_jax.is_active():
         sys.exit(f"this needs gmlake_jax: {gmlake_jax.state()}; run it with `gmlake run`")
     live = gmlake_jax.memory_stats()["bytes_in_use"]
+    size = parse_bytes(options.size) if options.size else usual_size()
     for round_number in range(options.rounds):
         print(f"round {round_number + 1}")
         jax_works(size, pieces=8)

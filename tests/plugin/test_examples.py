@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,12 @@ def test_jax_gives_its_memory_back_for_another_framework(gmlake):
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("JAX gives back 128.0 MiB") == 2
     assert "has its value" in run.stdout
+
+
+def test_sharing_fits_the_device_where_no_size_is_given(gmlake):
+    run = gmlake("run", "--emulate", EXAMPLES / "share_with_torch.py", "--rounds", 1)
+    assert run.returncode == 0, run.stderr
+    assert float(re.search(r"JAX gives back ([\d.]+) MiB", run.stdout)[1]) > 300
 
 
 def test_the_training_runs_and_says_what_it_took(gmlake):
