@@ -60,11 +60,17 @@ Status CudaHostCopier::OpenStream() {
 StatusOr<char*> CudaHostCopier::AllocateHost(Bytes size) {
   char* const memory = MapAndTouch(Raw(size));
   if (memory == nullptr) return Status(StatusCode::kOutOfMemory, "the host has no " + ToString(size) + " left");
-  const CudaCallScope scope(cuda_, context_);
-  const CUresult registered = cuda_.cuMemHostRegister(memory, Raw(size), CU_MEMHOSTREGISTER_PORTABLE);
-  if (registered == CUDA_SUCCESS) return memory;
+  const Status registered = Register(memory, size);
+  if (registered.ok()) return memory;
   munmap(memory, Raw(size));
-  return ToStatus(cuda_, registered, "cuMemHostRegister", size);
+  return registered;
+}
+
+// One at a time, which is as fast: the driver lets no second one in, and a program's own calls would queue behind all of them.
+Status CudaHostCopier::Register(char* memory, Bytes size) {
+  const std::lock_guard<std::mutex> lock(registering_);
+  const CudaCallScope scope(cuda_, context_);
+  return ToStatus(cuda_, cuda_.cuMemHostRegister(memory, Raw(size), CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister", size);
 }
 
 void CudaHostCopier::FreeHost(char* memory, Bytes size) {

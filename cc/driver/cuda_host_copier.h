@@ -2,6 +2,8 @@
 #ifndef GMLAKE_DRIVER_CUDA_HOST_COPIER_H_
 #define GMLAKE_DRIVER_CUDA_HOST_COPIER_H_
 
+#include <mutex>
+
 #include "cc/driver/cuda_functions.h"
 #include "cc/driver/host_copier.h"
 
@@ -29,11 +31,13 @@ class CudaHostCopier final : public HostCopier {
 
  private:
   Status OpenStream();
+  Status Register(char* memory, Bytes size);
 
   const CudaFunctions& cuda_;
   const int ordinal_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  std::mutex registering_;
 };
 
 }  // namespace gmlake
