@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,7 @@ class Program {
   void QueryOrSleep(Operation operation);
   void SleepOrWake(Operation operation);
   void FallAsleep(Operation operation);
+  SleepRequest DropSome(Operation operation);
   void WakeUp();
   void PutStamps();
   bool StampsHold();
@@ -126,6 +128,7 @@ class Program {
   bool capturing_[kStreams] = {};
   bool foreign_memory_ = false;
   bool drowsy_ = false;  // the device is falling asleep
+  std::set<int64_t> tagged_, dropped_;  // owners: whose contents may be dropped in a sleep, and are in this one
   int64_t wakes_ = 0;
   std::vector<Bytes> history_;  // sizes to ask for again
   std::string problem_;

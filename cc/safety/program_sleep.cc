@@ -5,6 +5,8 @@
 namespace gmlake {
 namespace {
 
+constexpr int32_t kUnwanted = 1;
+
 // A number for each end of each piece of a lease.
 uint64_t StampOf(const Shadow::Lease& lease, size_t number) { return static_cast<uint64_t>(lease.owner) << 20 | number; }
 
@@ -36,12 +38,28 @@ void Program::FallAsleep(Operation operation) {
   if (operation.c % 8 == 0) stamps_.FailCall(operation.c / 8);
   stamps_.SetHostMemory(operation.c % 16 == 1 ? MiB(300) : GiB(64));
   PutStamps();
+  const SleepRequest request = DropSome(operation);
   drowsy_ = true;
-  const Status slept = allocator_->Sleep({}).status();
+  const Status slept = allocator_->Sleep(request).status();
   drowsy_ = false;
   stamps_.FailCall(-1);
   Expect(!slept.ok() || allocator_->IsAsleep(), "a device that fell asleep is awake");
-  if (!allocator_->IsAsleep()) Expect(StampsHold(), "a refused sleep lost bytes");
+  if (allocator_->IsAsleep()) return;
+  dropped_.clear();
+  Expect(StampsHold(), "a refused sleep lost bytes");
+}
+
+// Nobody wants the contents of what is tagged, if this sleep says so.
+SleepRequest Program::DropSome(Operation operation) {
+  SleepRequest request;
+  dropped_.clear();
+  if (operation.c % 4 != 2 || shadow_.leases().empty()) return request;
+  const Shadow::Lease& lease = shadow_[operation.a % shadow_.leases().size()];
+  Expect(allocator_->Tag(lease.address, kUnwanted), "a live lease cannot be tagged");
+  tagged_.insert(lease.owner);
+  dropped_ = tagged_;
+  request.dropped_tags = {kUnwanted};
+  return request;
 }
 
 void Program::WakeUp() {
@@ -62,6 +80,7 @@ void Program::PutStamps() {
 bool Program::StampsHold() {
   bool hold = true;
   for (const Shadow::Lease& lease : shadow_.leases()) {
+    if (dropped_.count(lease.owner) != 0) continue;
     ForEachPlace(lease, [&](Address address, uint64_t stamp) { hold = hold && stamps_.IsAt(address, stamp); });
   }
   return hold;
@@ -73,7 +92,8 @@ void Program::ReadAsleep() {
     uint64_t found = 0;
     if (lease.size < Bytes(sizeof(found))) continue;
     const bool read = allocator_->ReadAsleep(lease.address, Bytes(sizeof(found)), reinterpret_cast<char*>(&found));
-    Expect(read && found == StampOf(lease, 0), "a sleeping lease does not read as it was");
+    const uint64_t expected = dropped_.count(lease.owner) != 0 ? 0 : StampOf(lease, 0);
+    Expect(read && found == expected, "a sleeping lease does not read as it was");
   }
 }
 
