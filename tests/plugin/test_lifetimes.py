@@ -1,5 +1,6 @@
-"""Things that outlive each other in unusual orders: a client that goes while its device sleeps or while another library
-holds its memory, a forked child that drops what it inherited, two threads that put one device to sleep.
+"""Things that meet or outlive each other in unusual orders: a client that goes while its device sleeps or while another
+library holds its memory, a forked child that drops what it inherited, threads that put one device to sleep or change its limit
+under load.
 """
 
 from emulated import emulated
@@ -116,3 +117,40 @@ def test_two_threads_that_put_a_device_to_sleep_do_not_open_its_doors_to_each_ot
         thread.join()
     gmlake_jax.wake()
     assert not wrong
+
+
+@emulated(devices=2, memory="512MiB", asynchronous=True, delay_us=50)
+def test_a_limit_that_another_thread_moves_under_load_harms_no_array():
+    import itertools
+    import threading
+
+    import jax
+    from programs import Churn
+
+    import gmlake_jax
+
+    one, other = jax.devices()
+    untouched = gmlake_jax.memory_stats(other)["bytes_limit"]
+    churns = [Churn(seed=3, largest=24 << 20, live=8, device=one), Churn(seed=4, largest=24 << 20, live=8, device=other)]
+    done = threading.Event()
+    moves = itertools.cycle(["480MiB", "260MiB", "300MiB"])
+    changed = []
+
+    def disturb():
+        while not done.is_set():
+            try:
+                gmlake_jax.set_memory_limit(next(moves), device=one)
+                changed.append(1)
+            except gmlake_jax.ConfigError:
+                changed.append(0)
+            gmlake_jax.empty_cache(one)
+
+    disturber = threading.Thread(target=disturb)
+    disturber.start()
+    for _ in range(3):
+        for churn in churns:
+            churn.run(rounds=25)  # compares what it put with what it reads
+    done.set()
+    disturber.join()
+    assert 1 in changed
+    assert gmlake_jax.memory_stats(other)["bytes_limit"] == untouched
