@@ -1,6 +1,6 @@
 """Things that meet or outlive each other in unusual orders: a client that goes while its device sleeps or while another
-library holds its memory, a forked child that drops what it inherited, threads that put one device to sleep or change its limit
-under load.
+library holds its memory, a forked child that drops what it inherited, threads that put one device to sleep or change
+its limit under load.
 """
 
 from emulated import emulated
@@ -131,7 +131,10 @@ def test_a_limit_that_another_thread_moves_under_load_harms_no_array():
 
     one, other = jax.devices()
     untouched = gmlake_jax.memory_stats(other)["bytes_limit"]
-    churns = [Churn(seed=3, largest=24 << 20, live=8, device=one), Churn(seed=4, largest=24 << 20, live=8, device=other)]
+    churns = [
+        Churn(seed=3, largest=24 << 20, live=8, device=one),
+        Churn(seed=4, largest=24 << 20, live=8, device=other),
+    ]
     done = threading.Event()
     moves = itertools.cycle(["480MiB", "260MiB", "300MiB"])
     changed = []
