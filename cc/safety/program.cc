@@ -1,6 +1,7 @@
 #include "cc/safety/program.h"
 
 #include <algorithm>
+#include <map>
 
 namespace gmlake {
 namespace {
@@ -18,6 +19,24 @@ AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   options.copier = copier;
   if (crowded) options.range_size = kSmallRanges;
   return options;
+}
+
+// Every lease and block is there, and every mapping maps a block that is there into a range that is there.
+bool AddsUp(const Snapshot& snapshot) {
+  Bytes leased(0), held(0);
+  std::map<int32_t, int64_t> blocks;
+  std::map<int32_t, RangeRow> ranges;
+  for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
+  for (const RangeRow& range : snapshot.ranges) ranges[range.id] = range;
+  for (const BlockRow& block : snapshot.blocks) held += Bytes(blocks[block.id] = block.size);
+  const bool sound = std::all_of(snapshot.mappings.begin(), snapshot.mappings.end(), [&](const MappingRow& mapping) {
+    const auto range = ranges.find(mapping.range);
+    const auto block = blocks.find(mapping.block);
+    if (range == ranges.end() || block == blocks.end()) return false;
+    const RangeRow& row = range->second;
+    return row.address <= mapping.address && mapping.address + block->second <= row.address + row.size;
+  });
+  return sound && leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending && held == snapshot.stats.bytes_reserved;
 }
 
 }  // namespace
@@ -206,6 +225,7 @@ void Program::Query(Operation operation) {
     Expect(allocator_->RequestedSize(lease.address) == lease.size, "a live lease has another size");
   }
   if (operation.a % 2 == 0) allocator_->ResetPeaks();
+  if (operation.a % 4 == 1) Expect(AddsUp(allocator_->TakeSnapshot()), "a snapshot does not add up");
 }
 
 void Program::QueryOrSleep(Operation operation) {
