@@ -5,14 +5,11 @@
 namespace gmlake {
 namespace {
 
-constexpr Bytes kAlignment(256);  // what XLA expects of device memory
 constexpr Bytes kMostBytes(int64_t{1} << 46);
 constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
-
-Bytes RoundUp(Bytes size) { return AlignUp(std::max(size, Bytes(1)), kAlignment); }
 
 Status Asleep() {
   return Status(StatusCode::kFailedPrecondition, "the device is asleep; call gmlake_jax.wake() first");
@@ -30,6 +27,8 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),
       placer_(&driver_, &memory_, &order_, &reclaimer_),
+      preparer_(driver, &driver_, &memory_, options.budget),
+      gate_(options.patience.for_mapping),
       sleeper_(&driver_, &memory_, options.copier),
       leases_(&memory_.chunks) {
   books_.bytes_limit = options.limit;
@@ -57,6 +56,8 @@ StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, st
   if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
   if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
   const Bytes placed = RoundUp(size);
+  // Just that is being mapped: no slower than mapping it anew.
+  if (gate_.IsFor(placed) && !AwaitPreparation(lock)) return Refuse(size, stream, Asleep());
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok()) placement = PlaceLater(placed, stream, placement, lock);
   books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());  // nothing else makes it grow
@@ -73,10 +74,12 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*may_stitch=*/true));
 }
 
-// After what could not be freed before, and after the device, which lets go of the lock. `refused`: without any of that.
+// After what could not be freed before, after a mapping under way, whose blocks cannot be recut, and after the device. The last
+// two let go of the lock. `refused`: without any of that.
 StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                                  std::unique_lock<std::mutex>* lock) {
-  if (!pending_.empty()) {
+  if (!pending_.empty() || gate_.under_way()) {
+    if (!AwaitPreparation(lock)) return Asleep();
     RetryPending();
     refused = PlaceInOrder(size, stream);
   }
@@ -265,6 +268,8 @@ bool Allocator::MayTrim(Bytes target) {
 }
 
 Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
+  const PreparationGate::HoldOff none(&gate_);
+  AwaitPreparation(lock);
   RetryPending();
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {

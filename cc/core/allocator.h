@@ -4,7 +4,9 @@
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,6 +21,8 @@
 #include "cc/core/lease_table.h"
 #include "cc/core/memory.h"
 #include "cc/core/placer.h"
+#include "cc/core/preparation_gate.h"
+#include "cc/core/preparer.h"
 #include "cc/core/reclaimer.h"
 #include "cc/core/sleeper.h"
 #include "cc/core/small_pool.h"
@@ -35,6 +39,7 @@ namespace gmlake {
 struct Patience {
   std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
   std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
+  std::chrono::milliseconds for_mapping{1000};  // for a mapping that another thread makes ahead, usually for a millisecond
 };
 
 struct AllocatorOptions {
@@ -103,6 +108,11 @@ class Allocator {
   Demand TakeDemand();
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
+  // Somebody knows that a request of this size will come soon. A hint: nothing fails if it never comes.
+  void Expect(Bytes size);
+  // Work off the request path: makes one stitched range of what is idle, for a size that is expected (preparer.h). Maps
+  // without the lock. False: there is nothing to be made now.
+  bool Prepare();
 
   // Makes host memory for a sleep of `size` bytes, in the background; without a size, of what is leased now.
   Status PrepareSleep(std::optional<Bytes> size);
@@ -132,6 +142,10 @@ class Allocator {
     StreamHandle stream;
   };
 
+  static constexpr Bytes kAlignment{256};  // what XLA expects of device memory
+  // A size as it is placed.
+  static Bytes RoundUp(Bytes size) { return AlignUp(std::max(size, Bytes(1)), kAlignment); }
+
   StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> Place(Bytes size, StreamHandle stream);
   StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
@@ -142,10 +156,12 @@ class Allocator {
   Placer::Request RequestOf(Bytes size, StreamHandle stream, bool may_stitch) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
+  std::unique_ptr<Preparation> BeginPreparation();
   void RetryPending();
   void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
+  bool AwaitPreparation(std::unique_lock<std::mutex>* lock);
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
   Status AwaitDevice(std::unique_lock<std::mutex>* lock);
@@ -186,6 +202,8 @@ class Allocator {
   StreamOrder order_;
   Reclaimer reclaimer_;
   Placer placer_;
+  Preparer preparer_;
+  PreparationGate gate_;
   Sleeper sleeper_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;

@@ -19,6 +19,10 @@ Status Busy() {
                 "work is queued on the device; wait for it (jax.block_until_ready) and try again");
 }
 
+Status Mapping() {
+  return Status(StatusCode::kFailedPrecondition, "memory is being mapped in the background, and takes long; try again");
+}
+
 Status FreedInCapture() {
   return Status(StatusCode::kFailedPrecondition,
                 "memory was freed on a stream that is being captured; end the capture and try again");
@@ -39,6 +43,8 @@ StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();
   if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  const PreparationGate::HoldOff none(&gate_);
+  if (!gate_.Await(&lock)) return Mapping();
   const Status idle = AwaitIdle(request.patience, &lock);
   if (!idle.ok()) return idle;
   if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device was put to sleep meanwhile");

@@ -59,6 +59,7 @@ std::string Allocator::CheckBlocks() const {
       if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at)) problem = "a byte of a block leads to the wrong chunk";
     }
     if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole) problem = "a block lies in a hole";
+    if (block.being_mapped && !gate_.under_way()) problem = "a block is kept for a mapping that is over";
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();

@@ -240,6 +240,8 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
   StitchedRange& range = memory_->ranges[id];
   ++range.leases;
   range.last_use = request.number;
+  num_prepared_used_ += range.prepared ? 1 : 0;
+  range.prepared = false;
   const Address address = range.base + offset;
   const ChunkId chunk = memory_->Take(memory_->ranges.PiecesOf(id, offset, request.size));
   memory_->chunks[chunk].range = id;

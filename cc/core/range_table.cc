@@ -108,6 +108,7 @@ RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
   back.reserved -= to;
   back.blocks = rest;
   back.leases = 0;
+  back.prepared = false;
   ++reservations_[back.reservation.value()].ranges;
   const RangeId behind = NewNumber();
   ranges_[behind] = back;

@@ -40,6 +40,7 @@ struct StitchedRange {
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   bool sealed = false;  // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
+  bool prepared = false;        // made before it was asked for, and not used yet
   std::vector<WatchedBlock> watched;   // were not all free when last asked, and are asked first; none: nothing is known
   Bytes most_between;            // while none of them is, no free extent has so many bytes
   int leases = 0;               // live leases through this range

@@ -47,7 +47,7 @@ void Reclaimer::ReleaseAll() {
 bool Reclaimer::IsIdle(BlockId id) const {
   const Block& block = memory_->blocks[id];
   const bool done = memory_->chunks[memory_->blocks.ChunkAt(block.home)].freed <= order_->proven();
-  return done && !block.pinned && memory_->IsFree(id) &&
+  return done && !block.pinned && !block.being_mapped && memory_->IsFree(id) &&
          std::none_of(block.aliases.begin(), block.aliases.end(),
                       [&](RangeId range) { return memory_->ranges[range].quarantined; });
 }

@@ -3,11 +3,6 @@
 #include <utility>
 
 namespace gmlake {
-namespace {
-
-constexpr int64_t kRoomPerSize = 8;  // addresses reserved per byte mapped, so that a range can be extended
-
-}  // namespace
 
 StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input) {
   StatusOr<RangeId> range = MapAtOnce(plan, input);
@@ -22,12 +17,10 @@ StatusOr<RangeId> StitchMapper::MapAtOnce(const StitchPlan& plan, const GrowthIn
   Transaction transaction(driver_, &memory_->wreckage);
   Status status = fill->sizes.empty() ? OkStatus() : grower_->Execute(*fill, &transaction, &created);
   if (!status.ok()) return status;
-  const std::vector<Mapping> mappings = MappingsOf(plan.more, *fill, created);
-  Bytes size(0);
-  for (const Mapping& mapping : mappings) size += mapping.size;
-  StatusOr<Site> site = SiteOf(plan, size, &transaction);
+  const std::vector<RowMapping> row = RowOf(plan.more, *fill, created);
+  StatusOr<Site> site = SiteOf(plan, SizeOf(row), &transaction);
   if (!site.ok()) return site.status();
-  status = MapAll(site->at, mappings, &transaction);
+  status = MapRow(site->at, row, &transaction);
   if (!status.ok()) return status;
   transaction.Commit();
   return Register(plan, *site, *fill, created);
@@ -40,40 +33,22 @@ StatusOr<Fill> StitchMapper::PlanFill(const Selection& more, const GrowthInput& 
   return grower_->PlanExact(*plan, input);
 }
 
-std::vector<StitchMapper::Mapping> StitchMapper::MappingsOf(const Selection& more, const Fill& fill,
-                                                            const std::vector<BlockHandle>& created) const {
-  std::vector<Mapping> mappings;
-  mappings.reserve(more.pieces.size() + created.size() + 1);
-  const auto add = [&](const Block& block) { mappings.push_back({block.handle, block.size}); };
+std::vector<RowMapping> StitchMapper::RowOf(const Selection& more, const Fill& fill,
+                                            const std::vector<BlockHandle>& created) const {
+  std::vector<RowMapping> row;
+  row.reserve(more.pieces.size() + created.size() + 1);
+  const auto add = [&](const Block& block) { row.push_back({block.handle, block.size}); };
   for (const Piece& piece : more.pieces) add(memory_->blocks[piece.block]);
-  for (size_t i = 0; i < created.size(); ++i) mappings.push_back({created[i], fill.sizes[i]});
+  for (size_t i = 0; i < created.size(); ++i) row.push_back({created[i], fill.sizes[i]});
   if (more.tail.block != kNone) add(memory_->blocks[more.tail.block]);
-  return mappings;
+  return row;
 }
 
 // Behind the last mapping of the range to be extended, or at fresh addresses.
-StatusOr<StitchMapper::Site> StitchMapper::SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction) {
-  if (plan.range != kNone) {
-    const StitchedRange& range = memory_->ranges[plan.range];
-    return Site{range.base + range.size, range.reserved};
-  }
-  for (Bytes reserved : {size * kRoomPerSize, size}) {
-    StatusOr<Address> base = transaction->Reserve(reserved);
-    if (base.ok()) return Site{*base, reserved};
-    if (reserved == size) return base.status();
-  }
-  return Status(StatusCode::kInvalidArgument, "a stitch of nothing");
-}
-
-// One after the other from `at` on, and opened by one call.
-Status StitchMapper::MapAll(Address at, const std::vector<Mapping>& mappings, Transaction* transaction) {
-  Address end = at;
-  for (const Mapping& mapping : mappings) {
-    Status status = transaction->Map(end, mapping.size, mapping.handle);
-    if (!status.ok()) return status;
-    end = end + mapping.size;
-  }
-  return end == at ? OkStatus() : transaction->SetAccess(at, end - at);
+StatusOr<Site> StitchMapper::SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction) {
+  if (plan.range == kNone) return ReserveSite(size, transaction);
+  const StitchedRange& range = memory_->ranges[plan.range];
+  return Site{range.base + range.size, range.reserved};
 }
 
 RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, const Fill& fill,

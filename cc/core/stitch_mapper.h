@@ -8,6 +8,7 @@
 #include "cc/base/status.h"
 #include "cc/core/grower.h"
 #include "cc/core/growth_policy.h"
+#include "cc/core/mapping_row.h"
 #include "cc/core/memory.h"
 #include "cc/core/stitch_plan.h"
 #include "cc/driver/driver.h"
@@ -26,21 +27,9 @@ class StitchMapper {
 
  private:
   StatusOr<RangeId> MapAtOnce(const StitchPlan& plan, const GrowthInput& input);
-  struct Mapping {
-    BlockHandle handle;
-    Bytes size;
-  };
-  // Addresses to map at, and how many there are from the range's base on.
-  struct Site {
-    Address at;
-    Bytes reserved;
-  };
-
   StatusOr<Fill> PlanFill(const Selection& more, const GrowthInput& input);
-  std::vector<Mapping> MappingsOf(const Selection& more, const Fill& fill,
-                                  const std::vector<BlockHandle>& created) const;
+  std::vector<RowMapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
   StatusOr<Site> SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction);
-  Status MapAll(Address at, const std::vector<Mapping>& mappings, Transaction* transaction);
   RangeId Register(const StitchPlan& plan, const Site& site, const Fill& fill,
                    const std::vector<BlockHandle>& created);
 

@@ -14,9 +14,11 @@ constexpr ReclaimBudget kBudget{/*mappings=*/40, /*bytes=*/MiB(64)};
 constexpr int64_t kMostTries = 3;  // frees that wait for a stream settle within so many rounds
 constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8)};
 
+// Who comes in during a mapping ahead is the thread that maps, and cannot wait for it.
 AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   AllocatorOptions options{limit, kBudget};
   options.copier = copier;
+  options.patience.for_mapping = std::chrono::milliseconds(0);
   if (crowded) options.range_size = kSmallRanges;
   return options;
 }
@@ -59,6 +61,7 @@ Program::Program(Bytes limit, bool crowded)
   Request(Bytes(1), home());
   Free({});
   driver_.OnWait([this] { Interrupt(); });
+  driver_.OnMap([this] { Intrude(); });
   stamps_.OnCopy([this] { Interrupt(); });
 }
 
@@ -74,20 +77,21 @@ std::string Program::Step(Operation operation) {
 
 std::string Program::Check() { return problem_.empty() ? shadow_.Check() : problem_; }
 
-// Of 64 kinds, 24 allocate, 20 free and 8 use, so that a random program keeps memory moving.
+// Of 64 kinds, 24 allocate, 20 free and 7 use, so that a random program keeps memory moving.
 void Program::Dispatch(Operation operation) {
   current_ = operation;
   interrupted_ = false;
   using Action = void (Program::*)(Operation);
   static constexpr Action kActions[] = {
+      &Program::Prepare,
       &Program::FreeForeign, &Program::QueryOrSleep, &Program::AllocateAbsurd, &Program::Trim,
       &Program::ChangeLimit, &Program::Capture, &Program::FailCalls,      &Program::TakeForeignMemory,
       &Program::FinishWork,  &Program::RetireStream, &Program::Maintain,    &Program::FreeHalf};
   const int kind = operation.kind % 64;
   if (kind < 24) return Allocate(operation);
   if (kind < 44) return Free(operation);
-  if (kind < 52) return Use(operation);
-  (this->*kActions[kind - 52])(operation);
+  if (kind < 51) return Use(operation);
+  (this->*kActions[kind - 51])(operation);
 }
 
 // Half of the requests ask for a size that was asked for before, as a training step does.
@@ -258,6 +262,30 @@ void Program::Maintain(Operation operation) {
   if (Capturing(home())) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
   }
+}
+
+// A thread in the background maps for a size that is expected; others come in before its first mappings, or do not.
+void Program::Prepare(Operation operation) {
+  const Before before = Now();
+  const bool captured = Capturing(home());
+  allocator_->Expect(SizeOf(operation));
+  maps_before_intrusion_ = operation.c % 4;
+  if (maps_before_intrusion_ > 0) intrusion_ = Operation{operation.b, operation.c, operation.a, operation.b};
+  const bool began = allocator_->Prepare();
+  intrusion_.reset();
+  const bool changed = before.mapping_changes != driver_.num_mapping_changes();
+  Expect(!captured || !began, "a mapping was prepared during capture");
+  Expect(began || !changed, "a mapping changed, and nothing was prepared");
+}
+
+// What others do while the allocator maps without its lock. All must hold at that moment, too.
+void Program::Intrude() {
+  if (!intrusion_.has_value() || --maps_before_intrusion_ > 0) return;
+  const Operation operation = *intrusion_;
+  intrusion_.reset();
+  Dispatch(operation);
+  const std::string problem = Check();
+  if (problem_.empty()) problem_ = problem;
 }
 
 void Program::Capture(Operation operation) {

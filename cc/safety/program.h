@@ -4,12 +4,14 @@
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
-// shadow checks every step. Where the device sleeps, stamps tell whether every lease wakes up with its bytes.
+// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Where the device sleeps, stamps tell
+// whether every lease wakes up with its bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -72,6 +74,7 @@ class Program {
   void FreeHalf(Operation operation);
   void FreeForeign(Operation operation);
   void Use(Operation operation);
+  void Prepare(Operation operation);
   void Query(Operation operation);
   void Trim(Operation operation);
   void ChangeLimit(Operation operation);
@@ -92,6 +95,7 @@ class Program {
   bool MayRequest() const { return !drowsy_ || allocator_->IsAsleep(); }
   void ReadAsleep();
   void Interrupt();
+  void Intrude();
   void ComeInNoMore();
 
   Bytes SizeOf(Operation operation);
@@ -125,6 +129,9 @@ class Program {
   intptr_t generation_[kStreams] = {};
   Operation current_;
   bool interrupted_ = false;  // others came in during a wait of the present operation
+  // What others do during the present preparation, before so many of its mappings; none: nothing.
+  std::optional<Operation> intrusion_;
+  int maps_before_intrusion_ = 0;
   bool capturing_[kStreams] = {};
   bool foreign_memory_ = false;
   bool drowsy_ = false;  // the device is falling asleep

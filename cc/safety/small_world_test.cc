@@ -32,6 +32,8 @@ constexpr Letter kFinish{"finish all work", {60, 0, 0, 0}, 0};
 constexpr Letter kTrim{"trim", {55, 0, 0, 0}, 0};
 constexpr Letter kCapture{"begin or end the capture of the home stream", {57, 0, 0, 0}, 0};
 constexpr Letter kSleepOrWake{"fall asleep or wake up", {53, 1, 1, 2}, 1};
+constexpr Letter kPrepare{"prepare 6 MiB", {51, 32 + 6, 0, 0}, 0};
+constexpr Letter kPrepareAndTrim{"prepare 6 MiB, and trim before the second mapping", {51, 32 + 6, 55, 2}, 0};
 constexpr Letter kFailThird{"fail the third driver call from now", {58, 2, 1, 0}, 0};
 
 int Depth() {
@@ -122,6 +124,10 @@ TEST(SmallWorld, SleepAndFaults) {
 
 TEST(SmallWorld, StitchesAndFaults) {
   ExploreAll({kGet2, kGet4, kGet6, kFreeFirst, kFreeSecond, kTrim, kFailThird});
+}
+
+TEST(SmallWorld, RangesMadeAhead) {
+  ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kPrepare, kPrepareAndTrim, kFailThird});
 }
 
 }  // namespace

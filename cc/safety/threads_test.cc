@@ -1,4 +1,4 @@
-// Many threads at one allocator: requests, frees of each other's leases, statistics, snapshots, recordings, trims and
+// Many threads at one allocator: requests, frees of each other's leases, mappings ahead, statistics, snapshots, recordings, trims and
 // limits, all at once.
 //
 // While a lease lives, its thread has claimed the physical bytes it reaches in a table of the test's own; a byte that is
@@ -137,6 +137,16 @@ class ThreadsTest : public testing::Test {
     }
   }
 
+  // Maps ahead for sizes that the workers ask for, too.
+  void MapAhead() {
+    std::mt19937_64 random(kWorkers);
+    while (!done_) {
+      allocator_.Expect(MiB(1 + random() % 12));
+      while (allocator_.Prepare()) {}
+      std::this_thread::yield();
+    }
+  }
+
   static bool AddsUp(const Snapshot& snapshot) {
     Bytes leased(0), held(0);
     for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
@@ -173,16 +183,19 @@ class ThreadsTest : public testing::Test {
 TEST_F(ThreadsTest, NoByteHasTwoOwnersAndTheNumbersAlwaysAddUp) {
   std::thread observer([this] { Observe(); });
   std::thread disturber([this] { Disturb(); });
+  std::thread mapper([this] { MapAhead(); });
   std::vector<std::thread> workers;
   for (int worker = 0; worker < kWorkers; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   for (std::thread& worker : workers) worker.join();
   done_ = true;
   observer.join();
   disturber.join();
+  mapper.join();
   for (std::vector<Held> left = exchange_.TakeLast(); !left.empty(); left = exchange_.TakeLast()) Drop(left[0]);
   EXPECT_EQ(claims_.conflicts(), 0);
   EXPECT_EQ(lost_, 0);
   EXPECT_EQ(inconsistent_, 0);
+  EXPECT_GT(allocator_.Stats().num_prepared_ranges_used, 0);
   EXPECT_LT(refused_, kWorkers * kRounds / 2);
   EXPECT_EQ(allocator_.Stats().bytes_in_use, Bytes(0));
   EXPECT_EQ(allocator_.CheckInvariants(), "");

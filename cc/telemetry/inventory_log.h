@@ -19,6 +19,8 @@ namespace gmlake {
 // Thread rule: the allocator's lock. Cost: a few nanoseconds per call put aside.
 class InventoryLog {
  public:
+  static constexpr size_t kMostCalls = 1 << 12;  // are put aside
+
   explicit InventoryLog(Recorder* recorder) : recorder_(recorder), inventory_(recorder) { calls_.reserve(kMostCalls); }
 
   void OnCreate(uint64_t handle, Bytes size) { Note({Kind::kCreate, Address(), size, handle}); }
@@ -34,6 +36,11 @@ class InventoryLog {
   }
   // Enters what was put aside.
   void Settle() const;
+  // Enters what `other` has put aside, and not settled yet, here instead.
+  void Adopt(InventoryLog* other) {
+    for (const Call& call : other->calls_) Note(call);
+    other->calls_.clear();
+  }
   // With every call entered.
   const Inventory& Read() const {
     Settle();
@@ -41,7 +48,6 @@ class InventoryLog {
   }
 
  private:
-  static constexpr size_t kMostCalls = 1 << 12;
   enum class Kind : uint8_t { kCreate, kRelease, kReserve, kFreeAddress, kMap, kUnmap };
   struct Call {
     Kind kind;
