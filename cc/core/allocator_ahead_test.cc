@@ -199,6 +199,29 @@ TEST_F(AheadTest, NothingIsMappedWhileTheDeviceSleeps) {
   ExpectSound();
 }
 
+TEST_F(AheadTest, NothingIsMappedWhileOthersWaitToUnmap) {
+  Open(With(MiB(80)), /*sleeps=*/true);
+  driver_->Launch(kHome, kept_[0], MiB(8), 1);
+  allocator_->Expect(MiB(36));
+  int waits = 0;
+  const auto prepare = [&] {
+    ++waits;
+    EXPECT_FALSE(allocator_->Prepare());
+  };
+  copier_->OnAwait(prepare);
+  driver_->FinishAll();
+  ASSERT_TRUE(allocator_->Sleep({}).ok());
+  ASSERT_TRUE(allocator_->Wake().ok());
+  EXPECT_EQ(waits, 1);
+  driver_->Launch(kHome, kept_[0], MiB(8), 1);
+  allocator_->Free(kept_[0], kHome);
+  driver_->OnWait(prepare);
+  allocator_->Trim(Bytes(0));
+  EXPECT_EQ(waits, 2);
+  driver_->OnWait(nullptr);
+  ExpectSound();
+}
+
 // The pieces may be taken, freed and stitched by others all the while; only the range is not there yet.
 TEST_F(AheadTest, RequestsMeanwhileTakeWhatTheyWant) {
   allocator_->Expect(MiB(36));

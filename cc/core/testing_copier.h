@@ -50,6 +50,8 @@ class TestingCopier final : public HostCopier {
   void OnCopy(std::function<void()> action) { on_copy_ = std::move(action); }
   // `action` runs in the threads that make host memory; to be set while there are none.
   void OnAllocate(std::function<void()> action) { on_allocate_ = std::move(action); }
+  // Called while the device is waited for.
+  void OnAwait(std::function<void()> action) { on_await_ = std::move(action); }
   Bytes host_bytes() const { return host_bytes_; }
 
   Status Open() override { return OkStatus(); }
@@ -81,6 +83,7 @@ class TestingCopier final : public HostCopier {
     return Enter();
   }
   Status AwaitDevice() override {
+    if (on_await_) on_await_();
     driver_->FinishAll();
     const std::lock_guard<std::mutex> lock(mutex_);
     return Enter();
@@ -117,6 +120,7 @@ class TestingCopier final : public HostCopier {
   bool failed_ = false;
   Bytes available_ = GiB(64);
   Bytes host_bytes_;
+  std::function<void()> on_await_;
   std::function<void()> on_copy_;
   std::function<void()> on_allocate_;
 };

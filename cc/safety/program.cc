@@ -97,7 +97,10 @@ void Program::Dispatch(Operation operation) {
 // Half of the requests ask for a size that was asked for before, as a training step does.
 Bytes Program::SizeOf(Operation operation) {
   if (operation.a % 2 == 1 && !history_.empty()) return history_[operation.b % history_.size()];
-  const Bytes size = FreshSizeOf(operation);
+  return Remember(FreshSizeOf(operation), operation);
+}
+
+Bytes Program::Remember(Bytes size, Operation operation) {
   if (history_.size() < kHistory) history_.push_back(size);
   history_[operation.b % history_.size()] = size;
   return size;
@@ -264,11 +267,18 @@ void Program::Maintain(Operation operation) {
   }
 }
 
+// A size that was asked for before, or, mostly, one that no free piece has room for, and that may be asked for later.
+Bytes Program::ExpectedSizeOf(Operation operation) {
+  if (operation.a % 4 == 0) return SizeOf(operation);
+  const Bytes largest = AlignUp(allocator_->Stats().largest_free_block, kGranule);
+  return Remember(largest + kGranule * (1 + operation.a / 4 % 8), operation);
+}
+
 // A thread in the background maps for a size that is expected; others come in before its first mappings, or do not.
 void Program::Prepare(Operation operation) {
   const Before before = Now();
   const bool captured = Capturing(home());
-  allocator_->Expect(SizeOf(operation));
+  allocator_->Expect(ExpectedSizeOf(operation));
   maps_before_intrusion_ = operation.c % 4;
   if (maps_before_intrusion_ > 0) intrusion_ = Operation{operation.b, operation.c, operation.a, operation.b};
   const bool began = allocator_->Prepare();

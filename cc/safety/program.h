@@ -99,6 +99,8 @@ class Program {
   void ComeInNoMore();
 
   Bytes SizeOf(Operation operation);
+  Bytes Remember(Bytes size, Operation operation);
+  Bytes ExpectedSizeOf(Operation operation);
   Bytes FreshSizeOf(Operation operation) const;
   void Request(Bytes size, StreamHandle stream);
   void ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamHandle stream);
