@@ -38,13 +38,23 @@ void Housekeeper::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Housekeeper::Hurry() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    hurried_ = true;
+  }
+  wake_.notify_all();
+}
+
 void Housekeeper::Run() {
   while (PauseUnlessStopped()) work_();
 }
 
 bool Housekeeper::PauseUnlessStopped() {
   std::unique_lock<std::mutex> lock(mutex_);
-  return !wake_.wait_for(lock, period_, [this] { return stopped_; });
+  wake_.wait_for(lock, period_, [this] { return stopped_ || hurried_; });
+  hurried_ = false;
+  return !stopped_;
 }
 
 }  // namespace gmlake

@@ -20,14 +20,16 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// A variable that is not set leaves the flag as it is.
 Status ReadFlag(const char* name, bool* flag) {
   std::string value = Variable(name);
+  if (value.empty()) return OkStatus();
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto is_one_of = [&value](std::initializer_list<const char*> words) {
     return std::any_of(words.begin(), words.end(), [&value](const char* word) { return value == word; });
   };
   *flag = is_one_of({"1", "true", "on", "yes"});
-  if (*flag || is_one_of({"", "0", "false", "off", "no"})) return OkStatus();
+  if (*flag || is_one_of({"0", "false", "off", "no"})) return OkStatus();
   return Malformed(std::string(name) + "=" + value, "1 or 0");
 }
 
@@ -107,6 +109,7 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   options.fraction = given->limit_fraction;
   options.preallocate = given->preallocate != 0;
   options.verbose = given->verbose != 0;
+  options.stitch_ahead = given->stitch_ahead != 0;
   options.idle_trim_s = given->idle_trim_s;
   options.wait_s = given->wait_s;
   if (given->record_path != nullptr) options.record_path = given->record_path;
@@ -125,6 +128,7 @@ StatusOr<Options> OptionsFromEnvironment() {
   for (Status read : {ReadLimit(Variable("GMLAKE_LIMIT"), &options),
                       ReadFlag("GMLAKE_PREALLOCATE", &options.preallocate),
                       ReadFlag("GMLAKE_VERBOSE", &options.verbose),
+                      ReadFlag("GMLAKE_STITCH_AHEAD", &options.stitch_ahead),
                       ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s),
                       ReadSeconds("GMLAKE_WAIT", &options.wait_s), Validate(options)}) {
     if (!read.ok()) return read;

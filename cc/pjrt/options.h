@@ -20,6 +20,7 @@ struct Options {
   double fraction = 0;
   bool preallocate = false;
   bool verbose = false;
+  bool stitch_ahead = true;
   double idle_trim_s = 0;  // seconds without requests after which idle memory is given back; 0: never
   double wait_s = 0;       // seconds that a request waits for a device which others have filled
   std::string record_path;  // empty: no recording from the start
@@ -30,7 +31,7 @@ struct Options {
 // Null means all defaults. kInvalidArgument for a value that cannot be followed.
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given);
 
-// GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_DRIVER,
+// GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_STITCH_AHEAD, GMLAKE_DRIVER,
 // GMLAKE_IDLE_TRIM and GMLAKE_WAIT in seconds, GMLAKE_RECORD, GMLAKE_OOM_DIR.
 StatusOr<Options> OptionsFromEnvironment();
 // GMLAKE_STOCK_PLUGIN; empty where it is not set.

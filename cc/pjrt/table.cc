@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "cc/pjrt/foresight_entries.h"
 #include "cc/pjrt/label_entries.h"
 #include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/retry_entries.h"
@@ -88,8 +89,8 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
                                  Replace(&api->PJRT_Client_Create, &CreateClient),
                                  Replace(&api->PJRT_Client_Destroy, &DestroyClient),
                                  Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
-                                 WrapSleepEntries(api), WrapLabelEntries(stock, api),
-                                 WrapRetryEntries(stock, api)}) {
+                                 WrapSleepEntries(api), WrapForesightEntries(stock, registry, api),
+                                 WrapLabelEntries(stock, api), WrapRetryEntries(stock, api)}) {
     if (replaced.ok()) continue;
     Restore(stock, api);
     return replaced;

@@ -1,0 +1,108 @@
+#include "cc/pjrt/foresight_entries.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "cc/pjrt/fork_guard.h"
+#include "cc/pjrt/page_protection.h"
+#include "cc/pjrt/plugin_client.h"
+
+namespace gmlake {
+namespace {
+
+constexpr Bytes kWorthwhile = MiB(8);  // smaller requests need few mappings, if any
+
+// What stands behind the two entries. Set once, before the first is replaced.
+struct Behind {
+  PJRT_Api stock = {};
+  DeviceRegistry* registry = nullptr;
+  PJRT_Client_Compile* compile = nullptr;
+  PJRT_Executable_DeserializeAndLoad* load = nullptr;
+};
+
+Behind* behind = nullptr;
+
+void Destroy(PJRT_Executable* executable) {
+  PJRT_Executable_Destroy_Args args = {};
+  args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
+  args.executable = executable;
+  TakeError(behind->stock, behind->stock.PJRT_Executable_Destroy(&args)).IgnoreError();
+}
+
+// All temporary memory of a run is one request. Zero where the plugin does not tell.
+Bytes TemporaryBytes(PJRT_Executable* executable) {
+  PJRT_Executable_GetCompiledMemoryStats_Args args = {};
+  args.struct_size = PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE;
+  args.executable = executable;
+  const Status told = TakeError(behind->stock, behind->stock.PJRT_Executable_GetCompiledMemoryStats(&args));
+  return told.ok() ? Bytes(args.temp_size_in_bytes) : Bytes(0);
+}
+
+Bytes TemporaryBytes(PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args args = {};
+  args.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
+  args.loaded_executable = loaded;
+  if (!TakeError(behind->stock, behind->stock.PJRT_LoadedExecutable_GetExecutable(&args)).ok()) return Bytes(0);
+  const Bytes bytes = TemporaryBytes(args.executable);
+  Destroy(args.executable);
+  return bytes;
+}
+
+std::vector<int> OrdinalsOf(PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_AddressableDevices_Args args = {};
+  args.struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE;
+  args.executable = loaded;
+  if (!TakeError(behind->stock, behind->stock.PJRT_LoadedExecutable_AddressableDevices(&args)).ok()) return {};
+  std::vector<int> ordinals;
+  std::transform(args.addressable_devices, args.addressable_devices + args.num_addressable_devices,
+                 std::back_inserter(ordinals), [](PJRT_Device* device) { return OrdinalOf(behind->stock, device); });
+  return ordinals;
+}
+
+void Foresee(PJRT_LoadedExecutable* loaded) {
+  if (loaded == nullptr || InForkedChild()) return;
+  const Bytes bytes = TemporaryBytes(loaded);
+  if (bytes >= kWorthwhile) behind->registry->Expect(OrdinalsOf(loaded), bytes);
+}
+
+PJRT_Error* Compile(PJRT_Client_Compile_Args* args) {
+  PJRT_Error* const error = behind->compile(args);
+  if (error == nullptr) Foresee(args->executable);
+  return error;
+}
+
+PJRT_Error* DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
+  PJRT_Error* const error = behind->load(args);
+  if (error == nullptr) Foresee(args->loaded_executable);
+  return error;
+}
+
+template <typename Function>
+Status Replace(Function** entry, Function* ours) {
+  StatusOr<WritablePage> page = WritablePage::Open(entry);
+  if (!page.ok()) return page.status();
+  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
+  return OkStatus();
+}
+
+bool HasEntries(const PJRT_Api& api) {
+  return api.PJRT_Client_Compile != nullptr && api.PJRT_Executable_DeserializeAndLoad != nullptr &&
+         api.PJRT_Executable_GetCompiledMemoryStats != nullptr && api.PJRT_Executable_Destroy != nullptr &&
+         api.PJRT_LoadedExecutable_GetExecutable != nullptr && api.PJRT_LoadedExecutable_AddressableDevices != nullptr;
+}
+
+}  // namespace
+
+Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api) {
+  if (!registry->stitches_ahead() || !HasEntries(stock)) return OkStatus();
+  behind = new Behind;
+  behind->stock = stock;
+  behind->registry = registry;
+  behind->compile = api->PJRT_Client_Compile;
+  behind->load = api->PJRT_Executable_DeserializeAndLoad;
+  const Status compile = Replace(&api->PJRT_Client_Compile, &Compile);
+  return compile.ok() ? Replace(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
+}
+
+}  // namespace gmlake
