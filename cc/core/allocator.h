@@ -185,6 +185,7 @@ class Allocator {
   std::string CheckRanges() const;
   std::string CheckRangeLeases() const;
   std::string CheckLeases() const;
+  std::string CheckPreparation() const;
   std::string CheckBooks() const;
   Status Refuse(Bytes size, StreamHandle stream, const Status& status);
   AllocatorStats StatsUnderLock(const StatusOr<DeviceMemory>& device) const;

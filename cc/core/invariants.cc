@@ -32,7 +32,7 @@ int CountSeams(const Memory& memory, const Block& block) {
 std::string Allocator::CheckInvariants() const {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges,
-                     &Allocator::CheckLeases, &Allocator::CheckBooks}) {
+                     &Allocator::CheckLeases, &Allocator::CheckPreparation, &Allocator::CheckBooks}) {
     std::string problem = (this->*check)();
     if (!problem.empty()) return problem;
   }
@@ -59,7 +59,6 @@ std::string Allocator::CheckBlocks() const {
       if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at)) problem = "a byte of a block leads to the wrong chunk";
     }
     if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole) problem = "a block lies in a hole";
-    if (block.being_mapped && !gate_.under_way()) problem = "a block is kept for a mapping that is over";
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();
@@ -134,6 +133,12 @@ std::string Allocator::CheckLeases() const {
   std::sort(owned.begin(), owned.end());
   if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
   return problem;
+}
+
+std::string Allocator::CheckPreparation() const {
+  bool marked = false;
+  memory_.blocks.ForEach([&](BlockId id) { marked |= memory_.blocks[id].being_mapped; });
+  return marked && !gate_.under_way() ? "a block is kept for a mapping that is over" : "";
 }
 
 // What is held is free, leased, or in doubt: nothing is lost.

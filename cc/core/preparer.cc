@@ -9,6 +9,14 @@ namespace {
 constexpr size_t kFewestMappings = 2;  // fewer save nobody anything
 constexpr int64_t kAnyMoment = std::numeric_limits<int64_t>::max();
 
+// A range that is to be extended must not end in a part of a block.
+std::vector<BlockId> BlocksOf(const Selection& selection) {
+  std::vector<BlockId> blocks;
+  for (const Piece& piece : selection.pieces) blocks.push_back(piece.block);
+  if (selection.missing == Bytes(0) && selection.tail.block != kNone) blocks.push_back(selection.tail.block);
+  return blocks;
+}
+
 }  // namespace
 
 std::unique_ptr<Preparation> Preparer::Begin() {
@@ -32,15 +40,14 @@ bool Preparer::IsServedAlready(Bytes request) {
          memory_->ranges.FindSpot(request, /*neat=*/false).range != kNone;
 }
 
-// A range that is to be extended must not end in a part of a block.
 PreparationPlan Preparer::Plan(Bytes request) const {
   const Selection selection = stitcher_.Choose(stitcher_.Survey(), request);
   PreparationPlan plan{request, Bytes(0), selection.missing == Bytes(0), {}};
   if (!plan.complete && GrowsInstead(request, selection.missing)) return plan;
   if (!selection.pieces.empty()) plan.offset = selection.pieces.front().from;
-  for (const Piece& piece : selection.pieces) plan.blocks.push_back(piece.block);
-  if (plan.complete && selection.tail.block != kNone) plan.blocks.push_back(selection.tail.block);
-  if (plan.blocks.size() < kFewestMappings || plan.blocks.size() > Preparation::kMostMappings) plan.blocks.clear();
+  plan.blocks = BlocksOf(selection);
+  const bool worthwhile = plan.blocks.size() >= kFewestMappings && plan.blocks.size() <= Preparation::kMostMappings;
+  if (!worthwhile) plan.blocks.clear();
   return plan;
 }
 

@@ -1,4 +1,4 @@
-"""What a program will ask for is known when it is compiled: idle memory is mapped side by side for it before it runs."""
+"""What a program will ask for is known when it is compiled: idle memory is mapped side by side before it runs."""
 
 from emulated import emulated
 
@@ -32,8 +32,9 @@ def lowered(megabytes):
 
 
 def is_prepared(wanted=1):
-    import gmlake_jax
     from programs import settle
+
+    import gmlake_jax
 
     settle(until=lambda: gmlake_jax.memory_stats()["num_prepared_ranges"] >= wanted)
     return gmlake_jax.memory_stats()["num_prepared_ranges"] >= wanted
@@ -42,7 +43,6 @@ def is_prepared(wanted=1):
 def run(compiled, x):
     """Runs the program once; the requests that it stitched for, and the memory calls of the driver that it made."""
     import gmlake_jax
-
     from gmlake_jax import emulator
 
     before, calls = gmlake_jax.memory_stats(), emulator.memory_calls()
@@ -74,7 +74,8 @@ def test_switched_off_the_first_run_stitches():
     program, x = lowered(50)
     compiled = program.compile()
     stitched, calls = run(compiled, x)
-    assert stitched == 1 and calls > 0
+    assert stitched == 1
+    assert calls > 0
     assert gmlake_jax.memory_stats()["num_prepared_ranges"] == 0
     assert len(kept) == 12
 
