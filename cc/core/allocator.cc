@@ -6,6 +6,7 @@ namespace gmlake {
 namespace {
 
 constexpr Bytes kMostBytes(int64_t{1} << 46);
+constexpr int kMostPreparedUnused = 16;  // ranges made ahead that nobody has asked for yet
 constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
@@ -169,8 +170,10 @@ void Allocator::Maintain() {
   if (!sleeper_.awake()) return;
   journal_.OnMaintenance();
   RetryPending();
-  if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
+  const bool too_much_ahead = NumPreparedUnused() > kMostPreparedUnused;
+  if (!(too_much_ahead || reclaimer_.OverBudget(budget_)) || !order_.MayUnmap().ok()) return;
   order_.Poll(memory_.ticks());
+  reclaimer_.DropPrepared(kMostPreparedUnused);
   reclaimer_.EnforceBudget(budget_);
 }
 

@@ -157,6 +157,7 @@ class Allocator {
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
   std::unique_ptr<Preparation> BeginPreparation();
+  int64_t NumPreparedUnused() const;
   void RetryPending();
   void AbandonPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;

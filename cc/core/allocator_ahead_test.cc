@@ -181,6 +181,34 @@ TEST_F(AheadTest, TheBudgetOfMappingsHolds) {
   EXPECT_FALSE(allocator_->Prepare());
 }
 
+// What nobody asks for does not pile up. A range that was used stays.
+TEST_F(AheadTest, OnlyTheLatestUnusedRangesAreKept) {
+  Open(With(GiB(1)));
+  std::vector<Address> pieces;
+  for (int i = 0; i < 100; ++i) pieces.push_back(Get(MiB(8)));
+  for (int i = 0; i < 100; i += 2) allocator_->Free(pieces[i], kHome);
+  const auto prepare = [&](int i) {
+    allocator_->Expect(MiB(100 + 4 * i));
+    EXPECT_TRUE(allocator_->Prepare());
+  };
+  prepare(0);
+  const Address used = Get(MiB(100));
+  allocator_->Free(used, kHome);
+  for (int i = 1; i <= 20; ++i) prepare(i);
+  EXPECT_EQ(allocator_->Stats().num_stitched_ranges, 21);
+  driver_->SetCapturing(kHome, true);
+  allocator_->Maintain();
+  EXPECT_EQ(allocator_->Stats().num_stitched_ranges, 21);
+  driver_->SetCapturing(kHome, false);
+  allocator_->Maintain();
+  EXPECT_EQ(allocator_->Stats().num_stitched_ranges, 17);
+  EXPECT_EQ(Get(MiB(100)), used);
+  const int64_t before = Calls();
+  allocator_->Maintain();
+  EXPECT_EQ(Calls(), before);
+  ExpectSound();
+}
+
 TEST_F(AheadTest, NothingIsMappedDuringACapture) {
   allocator_->Expect(MiB(36));
   driver_->SetCapturing(kHome, true);

@@ -9,17 +9,28 @@ bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
 }
 
 void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
-  std::vector<RangeId> idle;
-  memory_->ranges.ForEach([&](RangeId id) {
-    if (IsIdleRange(id)) idle.push_back(id);
-  });
-  std::sort(idle.begin(), idle.end(), [&](RangeId a, RangeId b) {
-    return memory_->ranges[a].last_use < memory_->ranges[b].last_use;
-  });
-  for (RangeId id : idle) {
+  for (RangeId id : IdleRanges([](const StitchedRange&) { return true; })) {
     if (!OverBudget(budget)) return;
     Unmap(id);
   }
+}
+
+void Reclaimer::DropPrepared(int most) {
+  const std::vector<RangeId> unused = IdleRanges([](const StitchedRange& range) { return range.prepared; });
+  for (size_t i = 0; i + static_cast<size_t>(most) < unused.size(); ++i) Unmap(unused[i]);
+}
+
+// Those that match, least recently used first.
+template <typename Match>
+std::vector<RangeId> Reclaimer::IdleRanges(Match match) const {
+  std::vector<RangeId> idle;
+  memory_->ranges.ForEach([&](RangeId id) {
+    if (IsIdleRange(id) && match(memory_->ranges[id])) idle.push_back(id);
+  });
+  std::stable_sort(idle.begin(), idle.end(), [&](RangeId a, RangeId b) {
+    return memory_->ranges[a].last_use < memory_->ranges[b].last_use;
+  });
+  return idle;
 }
 
 Bytes Reclaimer::Trim(Bytes target) {
@@ -83,8 +94,9 @@ bool Reclaimer::Detach(BlockId block, RangeId range) {
 bool Reclaimer::Unmap(RangeId id) {
   const StitchedRange& range = memory_->ranges[id];
   if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id), false;
-  const Reservation left = memory_->ranges.Remove(id);
+  num_prepared_dropped_ += range.prepared ? 1 : 0;
   ++num_reclaimed_;
+  const Reservation left = memory_->ranges.Remove(id);
   if (left.ranges > 0) return true;
   const bool freed = !left.sealed && driver_->FreeAddress(left.base, left.size).ok();
   if (!freed) ++memory_->wreckage.ranges;

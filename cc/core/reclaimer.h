@@ -29,6 +29,8 @@ class Reclaimer {
   bool OverBudget(const ReclaimBudget& budget) const;
   // Unmaps idle ranges, least recently used first, until the budget holds.
   void EnforceBudget(const ReclaimBudget& budget);
+  // Unmaps ranges that were made ahead and never used, but the latest `most`.
+  void DropPrepared(int most);
   // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
   // Can the block be released?
@@ -39,8 +41,12 @@ class Reclaimer {
   void ReleaseAll();
 
   int64_t num_reclaimed() const { return num_reclaimed_; }
+  // Of these, those that were made ahead and never used.
+  int64_t num_prepared_dropped() const { return num_prepared_dropped_; }
 
  private:
+  template <typename Match>
+  std::vector<RangeId> IdleRanges(Match match) const;
   bool IsIdleRange(RangeId range) const;
   bool Detach(BlockId block, RangeId range);
   bool Unmap(RangeId range);
@@ -53,6 +59,7 @@ class Reclaimer {
   Memory* memory_;
   const StreamOrder* order_;
   int64_t num_reclaimed_ = 0;
+  int64_t num_prepared_dropped_ = 0;
 };
 
 }  // namespace gmlake
