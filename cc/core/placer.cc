@@ -37,7 +37,7 @@ Placement Placer::PlaceAtTail(const Request& request) {
   if (outlook.free == kNone) return Placement();
   outlook.tail = true;
   Placement placement;
-  if (Reuse(request, outlook, &placement)) return placement;
+  if (memory_->ranges.HasRecipes(request.size) && Reuse(request, outlook, &placement)) return placement;
   return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
 }
 

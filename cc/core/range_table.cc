@@ -193,56 +193,55 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
 
 template <typename Visit>
 void RangeTable::ForEachExtent(RangeId id, Bytes least, Visit visit) const {
-  const std::vector<BlockId>& blocks = ranges_[id].blocks;
   const Bytes last = ranges_[id].size - least;  // an extent that begins later is too short
-  Extent extent{id, Bytes(0), Bytes(0), 0, true};
-  Bytes start(0);
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const Block& block = (*blocks_)[blocks[i]];
+  Bytes offset(0), size(0), start(0);
+  for (BlockId at : ranges_[id].blocks) {
+    const Block& block = (*blocks_)[at];
     const Bytes prefix = FreePrefix(block);
-    if (extent.size == Bytes(0)) extent = {id, start, Bytes(0), i, true};
-    extent.size += prefix;
+    if (size == Bytes(0)) offset = start;
+    size += prefix;
     start += block.size;
     if (prefix == block.size) continue;
-    if (extent.size >= least) visit(extent);
+    if (size >= least) visit(offset, size);
     if (start - block.size > last) return;
-    const Bytes suffix = FreeSuffix(block);
-    extent = {id, start - suffix, suffix, i, false};
-    if (extent.offset > last) return;
+    size = FreeSuffix(block);
+    offset = start - size;
+    if (offset > last) return;
   }
-  if (extent.size >= least) visit(extent);
+  if (size >= least) visit(offset, size);
 }
 
-// From the back, for as long as blocks are free.
-Extent RangeTable::LastExtent(RangeId id) const {
+// From the back, for as long as blocks are free and fit.
+Run RangeTable::LastRun(RangeId id, Bytes most) const {
   const StitchedRange& range = ranges_[id];
-  Extent extent{id, range.size, Bytes(0), range.blocks.size(), true};
-  while (extent.starts_block && extent.first_block > 0) {
-    const Block& block = (*blocks_)[range.blocks[extent.first_block - 1]];
+  Run run{id, range.size, Bytes(0), range.blocks.size()};
+  for (bool whole = true; whole && run.first_block > 0;) {
+    const Block& block = (*blocks_)[range.blocks[run.first_block - 1]];
     const Bytes suffix = FreeSuffix(block);
-    if (suffix == Bytes(0)) break;
-    --extent.first_block;
-    extent.offset -= suffix;
-    extent.size += suffix;
-    extent.starts_block = suffix == block.size;
+    if (suffix == Bytes(0) || run.size + suffix > most) break;
+    run.size += suffix;
+    --run.first_block;
+    whole = suffix == block.size;
   }
-  return extent;
+  run.offset = range.size - run.size;
+  return run;
 }
 
 RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
-  const auto consider = [&](const Extent& extent) {
-    if (extent.size >= smallest) return;
-    for (Bytes offset : {extent.offset, extent.end() - request}) {
-      if (neat && !IsNeat(extent.range, offset, request)) continue;
-      best = {extent.range, offset};
-      smallest = extent.size;
+  const auto consider = [&](RangeId id, Bytes from, Bytes size) {
+    if (size >= smallest) return;
+    for (Bytes offset : {from, from + size - request}) {
+      if (neat && !IsNeat(id, offset, request)) continue;
+      best = {id, offset};
+      smallest = size;
       return;
     }
   };
   ForEach([&](RangeId id) {
-    if (!IsTooBusy(id, request) && !Watch(id, request)) ForEachExtent(id, request, consider);
+    if (IsTooBusy(id, request) || Watch(id, request)) return;
+    ForEachExtent(id, request, [&](Bytes offset, Bytes size) { consider(id, offset, size); });
   });
   return best;
 }
@@ -267,7 +266,7 @@ bool RangeTable::IsAllFree(WatchedBlock* watched) const {
 bool RangeTable::Watch(RangeId id, Bytes request) {
   StitchedRange& range = ranges_[id];
   range.watched.clear();
-  range.most_between = request;
+  range.most_between = Bytes(0);
   Bytes from(0), end(0);        // where the last watched block begins; where block `next` does
   size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
   while (range.watched.empty() || range.size - from > request) {
@@ -276,10 +275,13 @@ bool RangeTable::Watch(RangeId id, Bytes request) {
     const size_t busy = LastBusy(range, behind, next, &obstacle);
     if (busy == next) return range.watched.clear(), false;
     range.watched.push_back({range.blocks[busy], obstacle});
-    from = end;
-    for (size_t at = busy; at < next; ++at) from -= SizeOf(range, at);
+    Bytes begin = end;
+    for (size_t at = busy; at < next; ++at) begin -= SizeOf(range, at);
+    range.most_between = std::max(range.most_between, begin + SizeOf(range, busy) - from);
+    from = begin;
     behind = busy + 1;
   }
+  range.most_between = std::max(range.most_between, range.size - from);
   return true;
 }
 

@@ -56,15 +56,12 @@ struct Reservation {
   bool sealed = false;  // something in it would not come off: it cannot be freed
 };
 
-// Free bytes that follow each other in a range.
-struct Extent {
-  RangeId range;
+// Free bytes at the end of a range: whole blocks, and perhaps the end of the one before them.
+struct Run {
+  RangeId range = kNone;
   Bytes offset;
   Bytes size;
-  size_t first_block;  // where in StitchedRange::blocks it starts ...
-  bool starts_block;   // ... and whether at that block's first byte
-
-  Bytes end() const { return offset + size; }
+  size_t first_block = 0;  // where in StitchedRange::blocks it starts
 };
 
 // Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of
@@ -91,14 +88,16 @@ class RangeTable {
 
   // A request was served by this range, at this offset; `moment` counts requests.
   void AddRecipe(Bytes request, RangeId id, Bytes offset, int64_t moment);
+  bool HasRecipes(Bytes request) { return recipes_.Find(request) != nullptr; }
   // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
   // `neat`: only such that adds no seam.
   const Recipe* FindRecipe(Bytes request, int64_t moment, bool neat);
 
-  // The free bytes at the end of a range; an extent of no bytes if its last byte is in use.
-  Extent LastExtent(RangeId id) const;
+  // The free bytes at the end of a range, as many as `most` has room for without leaving a part of a free block behind;
+  // none if its last byte is in use.
+  Run LastRun(RangeId id, Bytes most) const;
 
-  // The smallest extent with room for `request`, at its front or back; `neat`: where that adds no seam. Null `range`
+  // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. Null `range`
   // (kNone) if there is none.
   struct Spot {
     RangeId range = kNone;
@@ -135,7 +134,7 @@ class RangeTable {
   // Would a lease of [offset, offset + request) add no seam?
   bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
   Bytes SeamIn(RangeId id, Bytes offset) const;
-  // Calls `visit(extent)` for every longest run of at least so many free bytes in the range, by address.
+  // Calls `visit(offset, size)` for every longest extent of at least so many free bytes in the range, by address.
   template <typename Visit>
   void ForEachExtent(RangeId id, Bytes least, Visit visit) const;
   bool IsTooBusy(RangeId id, Bytes request);

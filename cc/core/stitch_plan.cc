@@ -29,30 +29,14 @@ StitchPlan StitchPlanner::InRange(const Stitcher::Offer& offer, const Run& run, 
   return plan;
 }
 
-StitchPlanner::Run StitchPlanner::LongestRun(Bytes request) const {
+Run StitchPlanner::LongestRun(Bytes request) const {
   Run longest;
   memory_->ranges.ForEach([&](RangeId id) {
     if (memory_->ranges[id].sealed || memory_->ranges[id].size <= longest.size) return;
-    const Run run = RunOf(memory_->ranges.LastExtent(id), request);
+    const Run run = memory_->ranges.LastRun(id, request);
     if (run.size > longest.size) longest = run;
   });
   return longest;
-}
-
-// Takes blocks from the range's end for as long as they fit.
-StitchPlanner::Run StitchPlanner::RunOf(const Extent& extent, Bytes request) const {
-  const StitchedRange& range = memory_->ranges[extent.range];
-  Run run{extent.range, range.size, Bytes(0), range.blocks.size()};
-  while (run.first_block > extent.first_block) {
-    const bool first = run.first_block - 1 == extent.first_block;
-    const Bytes block = memory_->blocks[range.blocks[run.first_block - 1]].size;
-    const Bytes piece = first ? extent.size - run.size : block;
-    if (run.size + piece > request) break;
-    run.size += piece;
-    --run.first_block;
-  }
-  run.offset = range.size - run.size;
-  return run;
 }
 
 bool StitchPlanner::HasRoom(const StitchPlan& plan) const {

@@ -35,19 +35,10 @@ class StitchPlanner {
   const Stitcher& stitcher() const { return stitcher_; }
 
  private:
-  // The free end of a range, as far as a request can use it.
-  struct Run {
-    RangeId range = kNone;
-    Bytes offset;
-    Bytes size;
-    size_t first_block = 0;
-  };
-
   StitchPlan InNewRange(const Stitcher::Offer& offer, Bytes request) const;
   StitchPlan InRange(const Stitcher::Offer& offer, const Run& run, Bytes request) const;
   // The longest free end of a range that is no longer than `request`.
   Run LongestRun(Bytes request) const;
-  Run RunOf(const Extent& extent, Bytes request) const;
   bool HasRoom(const StitchPlan& plan) const;
 
   const Memory* memory_;
