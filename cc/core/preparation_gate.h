@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 
 #include "cc/base/bytes.h"
 
@@ -33,7 +32,8 @@ class PreparationGate {
     ended_.notify_all();
   }
   // False: it is still under way.
-  bool Await(std::unique_lock<std::mutex>* lock) {
+  template <typename Lock>
+  bool Await(Lock* lock) {
     return ended_.wait_for(*lock, patience_, [this] { return !under_way_; });
   }
 
@@ -51,7 +51,7 @@ class PreparationGate {
 
  private:
   const std::chrono::milliseconds patience_;
-  std::condition_variable ended_;
+  std::condition_variable_any ended_;  // whatever kind of lock the allocator has
   bool under_way_ = false;
   int held_off_ = 0;
   Bytes request_;
