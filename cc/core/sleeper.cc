@@ -41,19 +41,23 @@ StatusOr<SleepReport> Sleeper::Sleep(const std::unordered_set<ChunkId>& dropped,
   Status status = saved_.Save(contents.kept, contents.dropped);
   const double copy_seconds = copying.seconds();
   lock->lock();
-  if (status.ok()) status = switch_.TakeDown();
+  if (!status.ok()) return StayAwake(status);
+  status = switch_.TakeDown();
   if (!status.ok()) return Undo(status);
   state_ = State::kAsleep;
   return SleepReport{saved_.bytes(), SizeOf(contents.dropped), memory_->asleep, copy_seconds, total.seconds()};
 }
 
+// Everything is mapped, as it was: the driver is not asked for anything, whatever it would say.
+Status Sleeper::StayAwake(const Status& why) {
+  state_ = State::kAwake;
+  saved_.Forget();
+  return Status(why.code(), why.message() + "; nothing has changed");
+}
+
 // No block has been released yet, so what is mapped again has its contents.
 Status Sleeper::Undo(const Status& why) {
-  if (switch_.PutUp().ok()) {
-    state_ = State::kAwake;
-    saved_.Forget();
-    return Status(why.code(), why.message() + "; nothing has changed");
-  }
+  if (switch_.PutUp().ok()) return StayAwake(why);
   state_ = State::kAsleep;
   return Status(why.code(), why.message() + ", and the driver refused to undo what was done; the device is asleep, its "
                                             "contents are safe on the host, and wake() tries again");

@@ -68,6 +68,7 @@ class Sleeper {
   };
 
   Contents ContentsOf(const std::unordered_set<ChunkId>& dropped) const;
+  Status StayAwake(const Status& why);
   Status Undo(const Status& why);
   Status CheckRoom(Bytes limit) const;
   void ForgetFreeBlocks();

@@ -130,5 +130,23 @@ TEST(Regression, ALeaseWakesUpWholeBehindANeighbourThatWasFreedMeanwhile) {
   EXPECT_TRUE(stamps.IsAt(second, 42));
 }
 
+// A copy to the host fails, and then the driver refuses everything: the device stays awake as it was. It was taken for asleep,
+// with contents on the host that were not there, and the next attempt to wake it gave them up.
+TEST(Regression, ASleepThatCopiesNothingNeedsNoDriverToStayAwake) {
+  FakeDriver driver(GiB(1));
+  Stamps stamps(&driver);
+  Allocator allocator(&driver, {MiB(64), {}, {}, &stamps});
+  const Address lease = *allocator.Allocate(MiB(4), kHome);
+  stamps.Put(lease, 42);
+  stamps.FailCall(1);  // the first copy; the device has been waited for
+  driver.FailNamed("set access", 0, 100, StatusCode::kDriverError);
+  EXPECT_FALSE(allocator.Sleep({}).ok());
+  EXPECT_FALSE(allocator.IsAsleep());
+  EXPECT_TRUE(allocator.Wake().ok());
+  driver.StopFailing();
+  EXPECT_TRUE(stamps.IsAt(lease, 42));
+  EXPECT_TRUE(allocator.Sleep({}).ok());
+}
+
 }  // namespace
 }  // namespace gmlake
