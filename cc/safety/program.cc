@@ -23,22 +23,28 @@ AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   return options;
 }
 
-// Every lease and block is there, and every mapping maps a block that is there into a range that is there.
-bool AddsUp(const Snapshot& snapshot) {
-  Bytes leased(0), held(0);
+// Is every mapping one of a block that is listed, inside of a range that is listed?
+bool MappingsFit(const Snapshot& snapshot) {
   std::map<int32_t, int64_t> blocks;
   std::map<int32_t, RangeRow> ranges;
-  for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
   for (const RangeRow& range : snapshot.ranges) ranges[range.id] = range;
-  for (const BlockRow& block : snapshot.blocks) held += Bytes(blocks[block.id] = block.size);
-  const bool sound = std::all_of(snapshot.mappings.begin(), snapshot.mappings.end(), [&](const MappingRow& mapping) {
+  for (const BlockRow& block : snapshot.blocks) blocks[block.id] = block.size;
+  return std::all_of(snapshot.mappings.begin(), snapshot.mappings.end(), [&](const MappingRow& mapping) {
     const auto range = ranges.find(mapping.range);
     const auto block = blocks.find(mapping.block);
     if (range == ranges.end() || block == blocks.end()) return false;
     const RangeRow& row = range->second;
     return row.address <= mapping.address && mapping.address + block->second <= row.address + row.size;
   });
-  return sound && leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending && held == snapshot.stats.bytes_reserved;
+}
+
+// Every lease and block is there, and every mapping fits.
+bool AddsUp(const Snapshot& snapshot) {
+  Bytes leased(0), held(0);
+  for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
+  for (const BlockRow& block : snapshot.blocks) held += Bytes(block.size);
+  return MappingsFit(snapshot) && leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending &&
+         held == snapshot.stats.bytes_reserved;
 }
 
 }  // namespace
