@@ -127,6 +127,7 @@ Bytes Program::FreshSizeOf(Operation operation) const {
 }
 
 void Program::Allocate(Operation operation) {
+  if (allocator_->IsAsleep() && operation.b % 2 == 0) WakeUp();  // while there is something left that slept
   if (shadow_.leases().size() >= kMostLeases) return FreeHalf(operation);
   Request(SizeOf(operation), Stream(operation.c % 8 < 5 ? 0 : operation.c % 8));
 }

@@ -53,7 +53,7 @@ void Program::FallAsleep(Operation operation) {
 SleepRequest Program::DropSome(Operation operation) {
   SleepRequest request;
   dropped_.clear();
-  if (operation.c % 4 != 2 || shadow_.leases().empty()) return request;
+  if (operation.a / 8 % 4 != 2 || shadow_.leases().empty()) return request;
   const Shadow::Lease& lease = shadow_[operation.a % shadow_.leases().size()];
   Expect(allocator_->Tag(lease.address, kUnwanted), "a live lease cannot be tagged");
   tagged_.insert(lease.owner);
