@@ -86,9 +86,10 @@ bool Reclaimer::Release(BlockId id) {
   return false;
 }
 
-// A range with a lease on other blocks loses this one only.
+// A range that may be in use through other blocks loses this one only.
 bool Reclaimer::Detach(BlockId block, RangeId range) {
-  return IsIdleRange(range) ? Unmap(range) : CutOut(block, range);
+  const bool is_only_one = memory_->ranges[range].blocks.size() == 1;
+  return is_only_one || IsIdleRange(range) ? Unmap(range) : CutOut(block, range);
 }
 
 bool Reclaimer::Unmap(RangeId id) {
