@@ -16,16 +16,21 @@ struct CaptureQuestion {
   std::function<CUresult(CUstream captured, CUstream other)> call;
 };
 
-std::vector<CaptureQuestion> MemoryCallsDuringCapture() {
-  static Pair pair;
-  static CUdeviceptr plain = 0, at = MustReserve(kGranule), freed = MustReserve(kGranule);
-  static CUmemGenericAllocationHandle block = MustCreate(kGranule), extra = 0;
+std::vector<CaptureQuestion> AllocationsDuringCapture() {
+  static CUdeviceptr plain = 0;
   if (plain == 0) GMLAKE_MUST(GMLAKE_CALL(cuMemAlloc)(&plain, 1000));
   return {
       {"mem_alloc", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAlloc)(&p, 1000); }},
       {"mem_free", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemFree)(std::exchange(plain, 0)); }},
       {"host_alloc", [](CUstream, CUstream) { void* p; return GMLAKE_CALL(cuMemHostAlloc)(&p, 4096, 0); }},
       {"mem_get_info", [](CUstream, CUstream) { size_t f, t; return GMLAKE_CALL(cuMemGetInfo)(&f, &t); }},
+  };
+}
+
+std::vector<CaptureQuestion> MappingCallsDuringCapture() {
+  static CUdeviceptr at = MustReserve(kGranule), freed = MustReserve(kGranule);
+  static CUmemGenericAllocationHandle block = MustCreate(kGranule), extra = 0;
+  return {
       {"create", [](CUstream, CUstream) { return Create(&extra, kGranule); }},
       {"release", [](CUstream, CUstream) { return Release(extra); }},
       {"reserve", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAddressReserve)(&p, kGranule, 0, 0, 0); }},
@@ -33,6 +38,12 @@ std::vector<CaptureQuestion> MemoryCallsDuringCapture() {
       {"map", [](CUstream, CUstream) { return Map(at, kGranule, block); }},
       {"set_access", [](CUstream, CUstream) { return SetAccess(at, kGranule); }},
       {"unmap", [](CUstream, CUstream) { return Unmap(at, kGranule); }},
+  };
+}
+
+std::vector<CaptureQuestion> CopiesAndPoolDuringCapture() {
+  static Pair pair;
+  return {
       {"memcpy_sync", [](CUstream, CUstream) { int x = 1; return GMLAKE_CALL(cuMemcpyHtoD)(pair.at, &x, sizeof x); }},
       {"memset_sync", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemsetD8)(pair.at, 1, 16); }},
       {"pool_alloc_other_stream", [](CUstream, CUstream s) { CUdeviceptr p; return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s); }},
@@ -86,7 +97,9 @@ void AskAboutCapture() {
       {"thread_local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
       {"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED}};
   for (const auto& mode : modes) {
-    for (const auto& question : MemoryCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
+    for (const auto& question : AllocationsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
+    for (const auto& question : MappingCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
+    for (const auto& question : CopiesAndPoolDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
     for (const auto& question : StreamCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
   }
 }
