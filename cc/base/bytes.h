@@ -16,8 +16,14 @@ class Bytes {
 
   constexpr int64_t count() const { return count_; }
 
-  constexpr Bytes& operator+=(Bytes other) { count_ += other.count_; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { count_ -= other.count_; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    count_ += other.count_;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    count_ -= other.count_;
+    return *this;
+  }
 
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
@@ -68,9 +74,7 @@ class Address {
 
   friend constexpr Address operator+(Address a, Bytes n) { return Address(a.value_ + n.count()); }
   friend constexpr Address operator-(Address a, Bytes n) { return Address(a.value_ - n.count()); }
-  friend constexpr Bytes operator-(Address a, Address b) {
-    return Bytes(static_cast<int64_t>(a.value_ - b.value_));
-  }
+  friend constexpr Bytes operator-(Address a, Address b) { return Bytes(static_cast<int64_t>(a.value_ - b.value_)); }
 
   friend constexpr bool operator==(Address a, Address b) { return a.value_ == b.value_; }
   friend constexpr bool operator!=(Address a, Address b) { return a.value_ != b.value_; }

@@ -23,7 +23,8 @@ enum class StatusCode {
 const char* ToString(StatusCode code);
 
 // Success, or a code with a message. Success is a null pointer, because every request returns one through several
-// layers: nothing is written to make one and nothing is done to destroy it. Failures are immutable and shared by copies.
+// layers: nothing is written to make one and nothing is done to destroy it. Failures are immutable and shared by
+// copies.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -50,8 +51,8 @@ inline Status OkStatus() { return Status(); }
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(T value) : value_(std::move(value)) {}              // NOLINT: implicit by design
-  StatusOr(Status status) : status_(std::move(status)) {}      // NOLINT: implicit by design
+  StatusOr(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  StatusOr(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }

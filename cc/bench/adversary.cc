@@ -38,8 +38,7 @@ void Alternating(Bytes most, Dice* dice, Script* script) {
     const Bytes size = AlignUp(dice->Size(MiB(16), most / 24), MiB(2));
     std::vector<int64_t> ids, others;
     while (script->live() + size <= most) ids.push_back(script->Allocate(size));
-    for (size_t i = 0; i < ids.size(); ++i)
-      i % 2 == 0 ? script->Free(ids[i]) : others.push_back(ids[i]);
+    for (size_t i = 0; i < ids.size(); ++i) i % 2 == 0 ? script->Free(ids[i]) : others.push_back(ids[i]);
     ids.clear();
     while (script->live() + size * 2 <= most) ids.push_back(script->Allocate(size * 2));
     FreeAll(script, &others);

@@ -11,9 +11,7 @@ constexpr Bytes kLimit = GiB(48);
 
 class AdversaryTest : public ::testing::TestWithParam<std::string> {
  protected:
-  static Trace MakeJob(int seed) {
-    return *MakeTrace(GetParam(), MakeAdversary(GetParam(), kLimit, seed));
-  }
+  static Trace MakeJob(int seed) { return *MakeTrace(GetParam(), MakeAdversary(GetParam(), kLimit, seed)); }
 
   static int64_t CountFailures(const std::string& policy, int seed) {
     ReplayOptions options;
@@ -32,9 +30,7 @@ TEST_P(AdversaryTest, FillsTheDeviceTo98Percent) {
 TEST_P(AdversaryTest, BreaksAnAllocatorThatCannotStitch) { EXPECT_GT(CountFailures("bfc", 1), 0); }
 
 // So no job asks for what cannot be: blocks of 2 MiB everywhere serve all of them, at whatever price.
-TEST_P(AdversaryTest, IsServedByTheFinestBlocks) {
-  EXPECT_EQ(CountFailures("gmlake-uniform-2mib", 1), 0);
-}
+TEST_P(AdversaryTest, IsServedByTheFinestBlocks) { EXPECT_EQ(CountFailures("gmlake-uniform-2mib", 1), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AdversaryTest, ::testing::ValuesIn(AdversaryNames()),
                          [](const auto& info) { return info.param; });

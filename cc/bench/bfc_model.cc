@@ -62,8 +62,7 @@ bool BfcModel::AddRegion(Bytes size) {
   const auto block = driver_->Create(physical);
   if (!block.ok()) return false;
   const auto start = driver_->Reserve(physical);
-  if (!start.ok() || !driver_->Map(*start, physical, *block).ok() ||
-      !driver_->SetAccess(*start, physical).ok()) {
+  if (!start.ok() || !driver_->Map(*start, physical, *block).ok() || !driver_->SetAccess(*start, physical).ok()) {
     return false;
   }
   held_ += size;

@@ -14,8 +14,7 @@ constexpr int64_t kPeriodUs = 200;
 }  // namespace
 
 std::vector<RawEvent> MakeChurn(const ChurnOptions& options) {
-  const Bytes most(
-      static_cast<int64_t>(static_cast<double>(options.limit.count()) * options.utilisation));
+  const Bytes most(static_cast<int64_t>(static_cast<double>(options.limit.count()) * options.utilisation));
   Dice dice(options.seed);
   Script script(kPeriodUs);
   std::vector<int64_t> live;

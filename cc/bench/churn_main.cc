@@ -2,10 +2,11 @@
 //
 //   bazel/run build -c opt //cc/bench:churn_main && bazel-bin/cc/bench/churn_main --churn=0.95 --churn=0.99
 //
-// Runs on any machine with a driver; nothing else is needed there. Prints one line of JSON for each share and allocator.
-// Every request is followed by a kernel that fills it, so memory changes hands while earlier work is queued. With --check,
-// first, middle and last word of a buffer are read back before it is freed (which waits for the device, and so spoils
-// the times). Options: --limit=BYTES (48 GiB) --requests=N (600) --seed=N (7) --device=N (0) --driver=PATH.
+// Runs on any machine with a driver; nothing else is needed there. Prints one line of JSON for each share and
+// allocator. Every request is followed by a kernel that fills it, so memory changes hands while earlier work is queued.
+// With --check, first, middle and last word of a buffer are read back before it is freed (which waits for the device,
+// and so spoils the times). Options: --limit=BYTES (48 GiB) --requests=N (600) --seed=N (7) --device=N (0)
+// --driver=PATH.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -56,8 +57,7 @@ struct Outcome {
 
 class Run {
  public:
-  Run(const Contestant& contestant, CudaWork* work, bool check)
-      : contestant_(contestant), work_(work), check_(check) {}
+  Run(const Contestant& contestant, CudaWork* work, bool check) : contestant_(contestant), work_(work), check_(check) {}
 
   StatusOr<Outcome> Go(const std::vector<RawEvent>& events) {
     const Clock::time_point start = Clock::now();
@@ -89,8 +89,7 @@ class Run {
 
   Status Allocate(const RawEvent& event) {
     StatusOr<Address> address = Address();
-    outcome_.allocation_us.push_back(
-        Time([&] { address = contestant_.allocate(Bytes(event.size)); }));
+    outcome_.allocation_us.push_back(Time([&] { address = contestant_.allocate(Bytes(event.size)); }));
     outcome_.maintain_us += Time(contestant_.maintain);
     if (!address.ok()) {
       ++outcome_.failures;
@@ -127,8 +126,7 @@ class Run {
   Outcome outcome_;
 };
 
-void Print(const CommandLine& line, double share, const Contestant& contestant,
-           const Outcome& outcome) {
+void Print(const CommandLine& line, double share, const Contestant& contestant, const Outcome& outcome) {
   const auto& times = outcome.allocation_us;
   const auto percentile = [&](size_t percent) { return times[(times.size() - 1) * percent / 100]; };
   std::printf(
@@ -136,10 +134,9 @@ void Print(const CommandLine& line, double share, const Contestant& contestant,
       "\"failures\": %d, "
       "\"p50_us\": %.1f, \"p90_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, \"total_ms\": %.1f, "
       "\"maintain_ms\": %.1f, \"wall_ms\": %.1f, \"peak_reserved_bytes\": %lld",
-      contestant.name.c_str(), share, static_cast<long long>(line.churn.limit.count()),
-      times.size(), outcome.failures, percentile(50), percentile(90), percentile(99), times.back(),
-      outcome.total_us / 1000, outcome.maintain_us / 1000, outcome.wall_us / 1000,
-      static_cast<long long>(contestant.peak_reserved().count()));
+      contestant.name.c_str(), share, static_cast<long long>(line.churn.limit.count()), times.size(), outcome.failures,
+      percentile(50), percentile(90), percentile(99), times.back(), outcome.total_us / 1000, outcome.maintain_us / 1000,
+      outcome.wall_us / 1000, static_cast<long long>(contestant.peak_reserved().count()));
   if (line.check) std::printf(", \"wrong_words\": %d", outcome.wrong_words);
   std::printf("}\n");
   std::fflush(stdout);
@@ -148,9 +145,8 @@ void Print(const CommandLine& line, double share, const Contestant& contestant,
 Contestant Ours(Allocator* allocator, StreamHandle stream) {
   return {"gmlake", [=](Bytes size) { return allocator->Allocate(size, stream); },
           [=](Address address) {
-            return allocator->Free(address, stream)
-                       ? OkStatus()
-                       : Status(StatusCode::kInvalidArgument, "not a lease of ours");
+            return allocator->Free(address, stream) ? OkStatus()
+                                                    : Status(StatusCode::kInvalidArgument, "not a lease of ours");
           },
           [=] { allocator->Maintain(); }, [=] { return allocator->Stats().peak_bytes_reserved; }};
 }
@@ -164,8 +160,7 @@ Contestant Pool(CudaWork* work) {
           }};
 }
 
-Status Compete(const CommandLine& line, double share, const Contestant& contestant,
-               CudaWork* work) {
+Status Compete(const CommandLine& line, double share, const Contestant& contestant, CudaWork* work) {
   ChurnOptions churn = line.churn;
   churn.utilisation = share;
   const auto outcome = Run(contestant, work, line.check).Go(MakeChurn(churn));
@@ -189,22 +184,15 @@ Status RunShare(const CommandLine& line, double share, const CudaFunctions& cuda
 
 const char* ValueOf(const char* argument, const char* name) {
   const size_t length = std::strlen(name);
-  return std::strncmp(argument, name, length) == 0 && argument[length] == '='
-             ? argument + length + 1
-             : nullptr;
+  return std::strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : nullptr;
 }
 
 bool Parse(const char* argument, CommandLine* line) {
-  if (const char* value = ValueOf(argument, "--churn"))
-    return line->shares.push_back(std::atof(value)), true;
-  if (const char* value = ValueOf(argument, "--limit"))
-    return line->churn.limit = Bytes(std::atoll(value)), true;
-  if (const char* value = ValueOf(argument, "--requests"))
-    return line->churn.requests = std::atoi(value), true;
-  if (const char* value = ValueOf(argument, "--seed"))
-    return line->churn.seed = std::atoll(value), true;
-  if (const char* value = ValueOf(argument, "--device"))
-    return line->device = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--churn")) return line->shares.push_back(std::atof(value)), true;
+  if (const char* value = ValueOf(argument, "--limit")) return line->churn.limit = Bytes(std::atoll(value)), true;
+  if (const char* value = ValueOf(argument, "--requests")) return line->churn.requests = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--seed")) return line->churn.seed = std::atoll(value), true;
+  if (const char* value = ValueOf(argument, "--device")) return line->device = std::atoi(value), true;
   if (const char* value = ValueOf(argument, "--driver")) return line->driver = value, true;
   return std::strcmp(argument, "--check") == 0 && (line->check = true);
 }

@@ -3,9 +3,9 @@
 //   bazel/run run //cc/bench:fingerprint_main -- $PWD/tests/traces/*.npz > before.txt
 //
 // Prints one line for each job and limit: how many requests were served and refused, how many calls the driver got, and
-// one hash over all addresses and all calls with their arguments, in their order. The jobs are the traces given, churns,
-// adversaries, and random sizes on three streams; each is run twice over a device that is always done and one that rarely
-// is. With --all, every number that is hashed is printed too, a line each, to find the first that differs.
+// one hash over all addresses and all calls with their arguments, in their order. The jobs are the traces given,
+// churns, adversaries, and random sizes on three streams; each is run twice over a device that is always done and one
+// that rarely is. With --all, every number that is hashed is printed too, a line each, to find the first that differs.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +25,7 @@ namespace {
 constexpr Bytes kDevice = GiB(1024);
 constexpr Bytes kGranule = MiB(2);
 constexpr double kLimitsPerPeak[] = {0, 1.0, 1.005, 1.02, 1.1};  // 0: no limit
-constexpr int kMaintenancePeriod = 1000;  // events
+constexpr int kMaintenancePeriod = 1000;                         // events
 bool print_all = false;
 
 class Hash {

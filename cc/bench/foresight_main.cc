@@ -1,12 +1,12 @@
-// What a memory of the step could be worth: how much of the time that requests wait for the driver a background thread could
-// take over, if it knew which large request comes next.
+// What a memory of the step could be worth: how much of the time that requests wait for the driver a background thread
+// could take over, if it knew which large request comes next.
 //
 //   foresight_main PAUSE_US TRACE.npz...
 //
 // The background maps ahead wherever the recorded job pauses for so many microseconds (0: between any two events, as if
-// mapping took no time). Three rows for each trace, of the first pass and without a limit: nobody knows anything; the next
-// large request is the one that followed the last one the time before; it is known exactly. docs/design.md tells what came
-// of it.
+// mapping took no time). Three rows for each trace, of the first pass and without a limit: nobody knows anything; the
+// next large request is the one that followed the last one the time before; it is known exactly. docs/design.md tells
+// what came of it.
 
 #include <array>
 #include <cstdio>

@@ -29,8 +29,7 @@ std::string NameOf(const ::testing::TestParamInfo<FragmentationTest::ParamType>&
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FragmentationTest,
-                         ::testing::Combine(::testing::ValuesIn(AdversaryNames()),
-                                            ::testing::Values(22528, 49152),
+                         ::testing::Combine(::testing::ValuesIn(AdversaryNames()), ::testing::Values(22528, 49152),
                                             ::testing::Range(1, 6)),
                          NameOf);
 

@@ -111,8 +111,7 @@ void BM_Step(benchmark::State& state) {
   Device device;
   std::vector<Address> leases(state.range(0));
   const auto step = [&] {
-    for (size_t i = 0; i < leases.size(); ++i)
-      leases[i] = device.Allocate(KiB(64) * static_cast<int64_t>(1 + i % 301));
+    for (size_t i = 0; i < leases.size(); ++i) leases[i] = device.Allocate(KiB(64) * static_cast<int64_t>(1 + i % 301));
     for (const Address lease : leases) device.Free(lease);
   };
   step();

@@ -85,8 +85,7 @@ TEST(UniformModelTest, DropsOldStitchesWhenAddressesRunOver) {
   std::vector<Address> tenths;
   for (int i = 0; i < 20; ++i) tenths.push_back(uniform.Allocate(GiB(10), kStream));
   for (int i = 0; i < 20; i += 2) uniform.Free(tenths[i], kStream);
-  for (int i = 0; i < 12; ++i)
-    uniform.Free(uniform.Allocate(GiB(90) + MiB(2) * i, kStream), kStream);
+  for (int i = 0; i < 12; ++i) uniform.Free(uniform.Allocate(GiB(90) + MiB(2) * i, kStream), kStream);
   EXPECT_GT(driver.calls().unmap, 0);
   EXPECT_EQ(driver.num_misuses(), 0) << driver.first_misuse();
 }

@@ -31,8 +31,7 @@ struct Member {
   uint32_t header;  // offset of the local header
 };
 
-constexpr uint32_t kEndSignature = 0x06054b50, kMemberSignature = 0x02014b50,
-                   kLocalSignature = 0x04034b50;
+constexpr uint32_t kEndSignature = 0x06054b50, kMemberSignature = 0x02014b50, kLocalSignature = 0x04034b50;
 constexpr size_t kEndSize = 22, kMemberSize = 46, kLocalSize = 30;
 
 StatusOr<std::vector<Member>> ReadDirectory(std::string_view file) {
@@ -44,15 +43,12 @@ StatusOr<std::vector<Member>> ReadDirectory(std::string_view file) {
   size_t at = ReadAt<uint32_t>(file, end + 16);
   for (Member& member : members) {
     const size_t name_size = ReadAt<uint16_t>(file, at + 28);
-    if (ReadAt<uint32_t>(file, at) != kMemberSignature ||
-        at + kMemberSize + name_size > file.size()) {
+    if (ReadAt<uint32_t>(file, at) != kMemberSignature || at + kMemberSize + name_size > file.size()) {
       return Broken("damaged zip directory");
     }
-    member = {std::string(file.substr(at + kMemberSize, name_size)),
-              ReadAt<uint16_t>(file, at + 10), ReadAt<uint32_t>(file, at + 20),
-              ReadAt<uint32_t>(file, at + 24), ReadAt<uint32_t>(file, at + 42)};
-    at +=
-        kMemberSize + name_size + ReadAt<uint16_t>(file, at + 30) + ReadAt<uint16_t>(file, at + 32);
+    member = {std::string(file.substr(at + kMemberSize, name_size)), ReadAt<uint16_t>(file, at + 10),
+              ReadAt<uint32_t>(file, at + 20), ReadAt<uint32_t>(file, at + 24), ReadAt<uint32_t>(file, at + 42)};
+    at += kMemberSize + name_size + ReadAt<uint16_t>(file, at + 30) + ReadAt<uint16_t>(file, at + 32);
   }
   return members;
 }
@@ -74,8 +70,7 @@ StatusOr<std::string> Inflate(std::string_view packed, size_t size) {
 StatusOr<std::string> ReadMember(std::string_view file, const Member& member) {
   const size_t data = member.header + kLocalSize + ReadAt<uint16_t>(file, member.header + 26) +
                       ReadAt<uint16_t>(file, member.header + 28);
-  if (ReadAt<uint32_t>(file, member.header) != kLocalSignature ||
-      data + member.compressed > file.size()) {
+  if (ReadAt<uint32_t>(file, member.header) != kLocalSignature || data + member.compressed > file.size()) {
     return Broken("damaged zip member");
   }
   const std::string_view packed = file.substr(data, member.compressed);
@@ -90,15 +85,12 @@ template <typename T>
 std::vector<int64_t> Widen(std::string_view data) {
   std::vector<int64_t> values;
   values.reserve(data.size() / sizeof(T));
-  for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T))
-    values.push_back(ReadAt<T>(data, at));
+  for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T)) values.push_back(ReadAt<T>(data, at));
   return values;
 }
 
 StatusOr<std::vector<int64_t>> ReadValues(std::string_view header, std::string_view data) {
-  const auto is = [header](const char* type) {
-    return header.find(type) != std::string_view::npos;
-  };
+  const auto is = [header](const char* type) { return header.find(type) != std::string_view::npos; };
   if (is("'|i1'")) return Widen<int8_t>(data);
   if (is("'|u1'")) return Widen<uint8_t>(data);
   if (is("'<i2'")) return Widen<int16_t>(data);
@@ -137,8 +129,7 @@ StatusOr<IntegerArrays> ReadArrays(std::string_view file) {
 StatusOr<IntegerArrays> ReadNpz(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return Broken(path + ": cannot be read");
-  const std::string file((std::istreambuf_iterator<char>(stream)),
-                         std::istreambuf_iterator<char>());
+  const std::string file((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   auto arrays = ReadArrays(file);
   if (!arrays.ok()) return Broken(path + ": " + arrays.status().message());
   return arrays;

@@ -18,8 +18,7 @@ bool IsSame(const ModelDriver::Extent& a, const ModelDriver::Extent& b) {
 bool Ownership::Insert(const ModelDriver::Extent& extent) {
   const auto key = std::make_pair(extent.block, extent.offset);
   const auto next = owned_.lower_bound(key);
-  if (next != owned_.end() && next->first.first == extent.block &&
-      next->first.second < extent.offset + extent.size) {
+  if (next != owned_.end() && next->first.first == extent.block && next->first.second < extent.offset + extent.size) {
     return false;
   }
   if (next != owned_.begin()) {

@@ -48,9 +48,7 @@ TEST_F(OwnershipTest, NoticesThatALiveLeaseWasRemapped) {
   EXPECT_FALSE(ownership_.Return(range_, MiB(4)).ok());
 }
 
-TEST_F(OwnershipTest, RefusesWhatIsNotAccessible) {
-  EXPECT_FALSE(ownership_.Claim(range_ + MiB(3), MiB(2)).ok());
-}
+TEST_F(OwnershipTest, RefusesWhatIsNotAccessible) { EXPECT_FALSE(ownership_.Claim(range_ + MiB(3), MiB(2)).ok()); }
 
 }  // namespace
 }  // namespace gmlake::bench

@@ -11,8 +11,7 @@ const std::vector<std::string>& PolicyNames() {
   return *names;
 }
 
-std::unique_ptr<Policy> MakePolicy(const std::string& name, Driver* driver,
-                                   std::optional<Bytes> limit) {
+std::unique_ptr<Policy> MakePolicy(const std::string& name, Driver* driver, std::optional<Bytes> limit) {
   const Bytes bound = limit.value_or(driver->QueryMemory()->total);
   if (name == "gmlake") return std::make_unique<GmlakePolicy>(driver, bound);
   if (name == "gmlake-uniform-2mib") return std::make_unique<UniformModel>(driver, bound);

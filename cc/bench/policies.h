@@ -16,8 +16,7 @@ const std::vector<std::string>& PolicyNames();
 
 // Without a limit the policy may take whatever `driver` gives; BFC then grows instead of preallocating. Null where
 // there is no policy of that name.
-std::unique_ptr<Policy> MakePolicy(const std::string& name, Driver* driver,
-                                   std::optional<Bytes> limit);
+std::unique_ptr<Policy> MakePolicy(const std::string& name, Driver* driver, std::optional<Bytes> limit);
 
 }  // namespace gmlake::bench
 

@@ -1,5 +1,5 @@
-// Random jobs on several streams under a tight limit: whatever is served is memory that no one else owns, and the driver
-// is asked for nothing that a device would refuse.
+// Random jobs on several streams under a tight limit: whatever is served is memory that no one else owns, and the
+// driver is asked for nothing that a device would refuse.
 #include <gtest/gtest.h>
 
 #include "cc/bench/replay.h"
@@ -25,8 +25,7 @@ std::vector<RawEvent> MakeJob(uint64_t seed) {
   Bytes used;
   for (int64_t id = 0; id < 1500; ++id) {
     const int64_t stream = dice.Below(3), time_us = id * 300;
-    const Bytes size =
-        dice.Below(3) == 0 ? MiB(2) * dice.Between(1, 40) : dice.Size(Bytes(1), MiB(512));
+    const Bytes size = dice.Below(3) == 0 ? MiB(2) * dice.Between(1, 40) : dice.Size(Bytes(1), MiB(512));
     while (!live.empty() && (used + size > most || dice.Below(8) == 0)) {
       const Live freed = dice.Draw(&live);
       const int64_t from = dice.Below(4) == 0 ? stream : freed.stream;

@@ -55,9 +55,7 @@ class Witness {
   }
 
  private:
-  static StreamHandle ToStream(int32_t stream) {
-    return {reinterpret_cast<void*>((intptr_t{stream} + 1) * 16)};
-  }
+  static StreamHandle ToStream(int32_t stream) { return {reinterpret_cast<void*>((intptr_t{stream} + 1) * 16)}; }
 
   void Allocate(const Event& event) {
     const Address address = policy_->Allocate(event.size, ToStream(event.stream));
@@ -83,8 +81,8 @@ class Witness {
     recorder_.Add(happening, 0);
   }
 
-  // Every event of the trace left exactly one request behind; what the driver was asked for belongs to the request after
-  // it. A free of nothing was only there to keep count.
+  // Every event of the trace left exactly one request behind; what the driver was asked for belongs to the request
+  // after it. A free of nothing was only there to keep count.
   void SetTimes(std::vector<Happening>* events) const {
     size_t next = 0, kept = 0;
     for (const Happening& happening : *events) {
@@ -113,10 +111,8 @@ bool IsKnown(const std::string& policy) {
 
 }  // namespace
 
-StatusOr<Recording> RecordReplay(const Trace& trace, const std::string& policy,
-                                 std::optional<Bytes> limit) {
-  if (!IsKnown(policy))
-    return Status(StatusCode::kInvalidArgument, "no policy is called " + policy);
+StatusOr<Recording> RecordReplay(const Trace& trace, const std::string& policy, std::optional<Bytes> limit) {
+  if (!IsKnown(policy)) return Status(StatusCode::kInvalidArgument, "no policy is called " + policy);
   if (limit) limit = AlignDown(*limit, MiB(2));
   int64_t room = kFirstRoom * static_cast<int64_t>(trace.events.size()) + 1000;
   while (true) {

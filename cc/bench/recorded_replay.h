@@ -17,8 +17,7 @@ namespace gmlake::bench {
 
 // One pass of `policy` over `trace`. A request that is refused is an event of its own, and its free is left out.
 // Policies do not tell how a request was placed: a lease's size is the size that was asked for, its way is none.
-StatusOr<Recording> RecordReplay(const Trace& trace, const std::string& policy,
-                                 std::optional<Bytes> limit);
+StatusOr<Recording> RecordReplay(const Trace& trace, const std::string& policy, std::optional<Bytes> limit);
 
 }  // namespace gmlake::bench
 

@@ -83,9 +83,7 @@ TEST(RecordedReplayTest, FreesHaveTheAddressesOfTheirAllocations) {
   EXPECT_EQ(live.size(), 2u);
 }
 
-TEST(RecordedReplayTest, UnknownPoliciesAreRefused) {
-  EXPECT_FALSE(RecordReplay(Holes(), "best", std::nullopt).ok());
-}
+TEST(RecordedReplayTest, UnknownPoliciesAreRefused) { EXPECT_FALSE(RecordReplay(Holes(), "best", std::nullopt).ok()); }
 
 }  // namespace
 }  // namespace gmlake::bench

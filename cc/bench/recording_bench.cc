@@ -35,9 +35,8 @@ void RequestAndFree(benchmark::State& state, Watching what) {
   allocator.Free(*allocator.Allocate(MiB(64), kStream), kStream);
   Watch(what, &allocator);
   for (auto _ : state) allocator.Free(*allocator.Allocate(MiB(64), kStream), kStream);
-  state.counters["per_event"] =
-      benchmark::Counter(2.0 * static_cast<double>(state.iterations()),
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_event"] = benchmark::Counter(2.0 * static_cast<double>(state.iterations()),
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK_CAPTURE(RequestAndFree, off, Watching::kNothing);
 BENCHMARK_CAPTURE(RequestAndFree, recording, Watching::kRecording);

@@ -41,8 +41,7 @@ class NullPolicy final : public Policy {
 // A fresh policy on a fresh device, and a session between them.
 class Lab {
  public:
-  Lab(const Trace& trace, const ReplayOptions& options, std::optional<Bytes> limit,
-      bool verify = false)
+  Lab(const Trace& trace, const ReplayOptions& options, std::optional<Bytes> limit, bool verify = false)
       : driver_(limit.value_or(kUnlimited)),
         ownership_(&driver_),
         policy_(options.make_policy ? options.make_policy(&driver_, limit)
@@ -70,15 +69,13 @@ class Replayer {
     result_.duration_us = trace.duration_us;
     result_.peak_live = trace.peak_live;
     result_.limit = limit_;
-    const double replays =
-        1 + options.repeats + (options.find_min_limit ? kUsualBisectionSteps : 0);
+    const double replays = 1 + options.repeats + (options.find_min_limit ? kUsualBisectionSteps : 0);
     events_expected_ = static_cast<double>(trace.events.size()) * options.passes * replays;
   }
 
   StatusOr<ReplayResult> Run() {
     Status status = RunPasses();
-    if (!status.ok())
-      return Status(status.code(), trace_.name + ": " + options_.policy + ": " + status.message());
+    if (!status.ok()) return Status(status.code(), trace_.name + ": " + options_.policy + ": " + status.message());
     if (options_.repeats > 0) result_.ns_per_op = MeasureNanosecondsPerOp();
     if (options_.find_min_limit) result_.min_limit = FindMinLimit();
     if (options_.progress) options_.progress(1);
@@ -106,8 +103,7 @@ class Replayer {
 
   static Status CheckMisuse(const ModelDriver& driver) {
     if (driver.num_misuses() == 0) return OkStatus();
-    return Status(StatusCode::kFailedPrecondition, "refused by the driver " +
-                                                       std::to_string(driver.num_misuses()) +
+    return Status(StatusCode::kFailedPrecondition, "refused by the driver " + std::to_string(driver.num_misuses()) +
                                                        " times, first: " + driver.first_misuse());
   }
 
@@ -151,9 +147,8 @@ class Replayer {
   // that never says no does not help.
   std::optional<Bytes> FindMinLimit() {
     const Bytes unit = MiB(2);
-    const Bytes resolution = std::max(
-        unit, AlignDown(Bytes(static_cast<int64_t>(trace_.peak_live.count() * kMinLimitResolution)),
-                        unit));
+    const Bytes resolution =
+        std::max(unit, AlignDown(Bytes(static_cast<int64_t>(trace_.peak_live.count() * kMinLimitResolution)), unit));
     Bytes low = AlignUp(trace_.peak_live, unit);
     if (Serves(low)) return low;
     Bytes step = std::max(unit, AlignUp(low / 100, unit));
@@ -191,12 +186,10 @@ class Replayer {
 
 StatusOr<ReplayResult> Replay(const Trace& trace, const ReplayOptions& options) {
   const auto& names = PolicyNames();
-  if (!options.make_policy &&
-      std::find(names.begin(), names.end(), options.policy) == names.end()) {
+  if (!options.make_policy && std::find(names.begin(), names.end(), options.policy) == names.end()) {
     return Status(StatusCode::kInvalidArgument, "no policy is called " + options.policy);
   }
-  if (options.passes < 1)
-    return Status(StatusCode::kInvalidArgument, "at least one pass is needed");
+  if (options.passes < 1) return Status(StatusCode::kInvalidArgument, "at least one pass is needed");
   return Replayer(trace, options).Run();
 }
 

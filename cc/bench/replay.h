@@ -21,20 +21,17 @@
 
 namespace gmlake::bench {
 
-using PolicyFactory =
-    std::function<std::unique_ptr<Policy>(Driver* driver, std::optional<Bytes> limit)>;
+using PolicyFactory = std::function<std::unique_ptr<Policy>(Driver* driver, std::optional<Bytes> limit)>;
 
 struct ReplayOptions {
   std::string policy = "gmlake";
-  PolicyFactory
-      make_policy;  // for a policy that policies.h does not know; `policy` is then only its name
+  PolicyFactory make_policy;   // for a policy that policies.h does not know; `policy` is then only its name
   std::optional<Bytes> limit;  // rounded down to the driver's granularity
   bool find_min_limit = false;
-  int passes = 1;       // everything live is freed between passes
-  int repeats = 11;     // fresh replays behind ns_per_op; 0 leaves it unmeasured
-  bool verify = false;  // check on every event that no physical byte has two owners
-  std::function<void(double)>
-      progress;  // called now and then with the share done, 0 to 1; may throw
+  int passes = 1;                        // everything live is freed between passes
+  int repeats = 11;                      // fresh replays behind ns_per_op; 0 leaves it unmeasured
+  bool verify = false;                   // check on every event that no physical byte has two owners
+  std::function<void(double)> progress;  // called now and then with the share done, 0 to 1; may throw
 };
 
 struct ReplayResult {
@@ -45,11 +42,10 @@ struct ReplayResult {
   Bytes peak_live;
   Bytes peak_reserved;
   std::optional<Bytes> limit;
-  std::optional<Bytes>
-      min_limit;         // the smallest that serves every request of every pass, to 0.05 %
-  int64_t failures = 0;  // requests refused, all passes
-  // Nanoseconds per event inside the policy: over the repeats, each from an empty device, the fastest of every 100 ms of
-  // the trace (fastest.h), less the same loop around a policy that does nothing. Neither the model of the driver nor
+  std::optional<Bytes> min_limit;  // the smallest that serves every request of every pass, to 0.05 %
+  int64_t failures = 0;            // requests refused, all passes
+  // Nanoseconds per event inside the policy: over the repeats, each from an empty device, the fastest of every 100 ms
+  // of the trace (fastest.h), less the same loop around a policy that does nothing. Neither the model of the driver nor
   // Maintain is in it.
   std::optional<double> ns_per_op;
   std::vector<DriverCallStats> passes;  // driver calls of each pass, its frees at the end included

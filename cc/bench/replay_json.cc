@@ -39,12 +39,10 @@ std::string Calls(const DriverCallStats& calls) {
 
 std::string Passes(const ReplayResult& result) {
   std::string text = ", \"first_pass_driver_time_us\": " + Number(result.passes.front().time_us) +
-                     ", \"last_pass_driver_time_us\": " + Number(result.passes.back().time_us) +
-                     ", \"passes\": [";
+                     ", \"last_pass_driver_time_us\": " + Number(result.passes.back().time_us) + ", \"passes\": [";
   for (const DriverCallStats& pass : result.passes) {
     if (&pass != &result.passes.front()) text += ", ";
-    text +=
-        "{\"driver_calls\": " + Calls(pass) + ", \"driver_time_us\": " + Number(pass.time_us) + "}";
+    text += "{\"driver_calls\": " + Calls(pass) + ", \"driver_time_us\": " + Number(pass.time_us) + "}";
   }
   return text + "]";
 }
@@ -52,17 +50,15 @@ std::string Passes(const ReplayResult& result) {
 }  // namespace
 
 std::string ToJson(const ReplayResult& result) {
-  std::string text =
-      "{\"trace\": " + Quote(result.trace) + ", \"policy\": " + Quote(result.policy) +
-      ", \"events\": " + Count(result.events) + ", \"duration_us\": " + Count(result.duration_us) +
-      ", \"peak_live_bytes\": " + Count(result.peak_live.count()) +
-      ", \"peak_reserved_bytes\": " + Count(result.peak_reserved.count()) +
-      ", \"limit_bytes\": " + Count(result.limit) +
-      ", \"min_limit_bytes\": " + Count(result.min_limit) +
-      ", \"failures\": " + Count(result.failures) +
-      ", \"ns_per_op\": " + (result.ns_per_op ? Number(*result.ns_per_op) : "null") +
-      ", \"driver_calls\": " + Calls(result.total) +
-      ", \"driver_time_us\": " + Number(result.total.time_us);
+  std::string text = "{\"trace\": " + Quote(result.trace) + ", \"policy\": " + Quote(result.policy) +
+                     ", \"events\": " + Count(result.events) + ", \"duration_us\": " + Count(result.duration_us) +
+                     ", \"peak_live_bytes\": " + Count(result.peak_live.count()) +
+                     ", \"peak_reserved_bytes\": " + Count(result.peak_reserved.count()) +
+                     ", \"limit_bytes\": " + Count(result.limit) + ", \"min_limit_bytes\": " + Count(result.min_limit) +
+                     ", \"failures\": " + Count(result.failures) +
+                     ", \"ns_per_op\": " + (result.ns_per_op ? Number(*result.ns_per_op) : "null") +
+                     ", \"driver_calls\": " + Calls(result.total) +
+                     ", \"driver_time_us\": " + Number(result.total.time_us);
   if (result.passes.size() > 1) text += Passes(result);
   return text + "}";
 }

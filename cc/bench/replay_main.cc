@@ -39,21 +39,15 @@ struct CommandLine {
 // The value of `--name=value`, or null.
 const char* ValueOf(const char* argument, const char* name) {
   const size_t length = std::strlen(name);
-  return std::strncmp(argument, name, length) == 0 && argument[length] == '='
-             ? argument + length + 1
-             : nullptr;
+  return std::strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : nullptr;
 }
 
 bool ParseReplay(const char* argument, CommandLine* line) {
   ReplayOptions& replay = line->replay;
-  if (const char* value = ValueOf(argument, "--policy"))
-    return line->policies.push_back(value), true;
-  if (const char* value = ValueOf(argument, "--limit"))
-    return replay.limit = Bytes(std::atoll(value)), true;
-  if (const char* value = ValueOf(argument, "--passes"))
-    return replay.passes = std::atoi(value), true;
-  if (const char* value = ValueOf(argument, "--repeats"))
-    return replay.repeats = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--policy")) return line->policies.push_back(value), true;
+  if (const char* value = ValueOf(argument, "--limit")) return replay.limit = Bytes(std::atoll(value)), true;
+  if (const char* value = ValueOf(argument, "--passes")) return replay.passes = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--repeats")) return replay.repeats = std::atoi(value), true;
   if (std::strcmp(argument, "--find-min-limit") == 0) return replay.find_min_limit = true;
   if (std::strcmp(argument, "--verify") == 0) return replay.verify = true;
   return false;
@@ -74,10 +68,8 @@ bool ParseChurn(const char* argument, CommandLine* line) {
     churn.utilisation = std::atof(value);
     return line->wants_churn = true;
   }
-  if (const char* value = ValueOf(argument, "--churn-limit"))
-    return churn.limit = Bytes(std::atoll(value)), true;
-  if (const char* value = ValueOf(argument, "--churn-requests"))
-    return churn.requests = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--churn-limit")) return churn.limit = Bytes(std::atoll(value)), true;
+  if (const char* value = ValueOf(argument, "--churn-requests")) return churn.requests = std::atoi(value), true;
   if (const char* value = ValueOf(argument, "--adversary")) return line->adversary = value, true;
   if (const char* value = ValueOf(argument, "--seed")) return churn.seed = std::atoll(value), true;
   return false;
@@ -94,8 +86,7 @@ CommandLine Parse(int argc, char** argv) {
   return line;
 }
 
-bool Run(const StatusOr<Trace>& trace, ReplayOptions options,
-         const std::vector<std::string>& policies) {
+bool Run(const StatusOr<Trace>& trace, ReplayOptions options, const std::vector<std::string>& policies) {
   if (!trace.ok()) return std::fprintf(stderr, "%s\n", trace.status().message().c_str()), false;
   for (const std::string& policy : policies) {
     options.policy = policy;
@@ -132,8 +123,7 @@ int Main(int argc, char** argv) {
   if (line.unknown) return std::fprintf(stderr, "unknown option %s\n", line.unknown->c_str()), 2;
   bool is_ok = !line.wants_churn || RunChurn(line);
   if (line.adversary) is_ok = RunAdversaries(line) && is_ok;
-  for (const std::string& path : line.paths)
-    is_ok = Run(ReadTrace(path), line.replay, line.policies) && is_ok;
+  for (const std::string& path : line.paths) is_ok = Run(ReadTrace(path), line.replay, line.policies) && is_ok;
   return is_ok ? 0 : 2;
 }
 

@@ -81,14 +81,10 @@ class Nonsense final : public Policy {
 
 TEST(ReplayTest, RefusesAPolicyThatNoDeviceWouldAllow) {
   ReplayOptions options = Options("nonsense");
-  options.make_policy = [](Driver* driver, std::optional<Bytes>) {
-    return std::make_unique<Nonsense>(driver);
-  };
-  EXPECT_THAT(Replay(Holes(), options).status().message(),
-              HasSubstr("refused by the driver 5 times, first: unmap"));
+  options.make_policy = [](Driver* driver, std::optional<Bytes>) { return std::make_unique<Nonsense>(driver); };
+  EXPECT_THAT(Replay(Holes(), options).status().message(), HasSubstr("refused by the driver 5 times, first: unmap"));
   options.verify = true;
-  EXPECT_THAT(Replay(Holes(), options).status().message(),
-              HasSubstr("event 0: leased memory is not accessible"));
+  EXPECT_THAT(Replay(Holes(), options).status().message(), HasSubstr("event 0: leased memory is not accessible"));
 }
 
 // Takes 20 microseconds an event, and besides lets the model of the driver walk over many mappings.
@@ -123,9 +119,7 @@ class Slow final : public Policy {
 
 TEST(ReplayTest, TimesThePolicyAndNotTheModelOfTheDriver) {
   ReplayOptions options = Options("slow");
-  options.make_policy = [](Driver* driver, std::optional<Bytes>) {
-    return std::make_unique<Slow>(driver);
-  };
+  options.make_policy = [](Driver* driver, std::optional<Bytes>) { return std::make_unique<Slow>(driver); };
   options.repeats = 3;
   const auto result = Replay(Holes(), options);
   ASSERT_TRUE(result.ok()) << result.status().message();
@@ -143,8 +137,7 @@ TEST(ReplayTest, ReportsProgressUpToTheEnd) {
 }
 
 TEST(ReplayTest, KnowsItsPolicies) {
-  EXPECT_THAT(Replay(Holes(), Options("nobody")).status().message(),
-              HasSubstr("no policy is called nobody"));
+  EXPECT_THAT(Replay(Holes(), Options("nobody")).status().message(), HasSubstr("no policy is called nobody"));
 }
 
 TEST(ReplayJsonTest, HasTheFieldsOfTheContract) {
@@ -152,11 +145,10 @@ TEST(ReplayJsonTest, HasTheFieldsOfTheContract) {
   options.passes = 2;
   const std::string json = ToJson(*Replay(Holes(), options));
   for (const char* field :
-       {"\"trace\": \"holes\"", "\"policy\": \"bfc\"", "\"events\": 7",
-        "\"peak_live_bytes\": 4294967296", "\"peak_reserved_bytes\": ", "\"min_limit_bytes\": null",
-        "\"failures\": 0", "\"ns_per_op\": null", "\"driver_calls\": {\"create\": ", "\"map\": ",
-        "\"set_access\": ", "\"unmap\": ", "\"release\": ", "\"reserve\": ", "\"driver_time_us\": ",
-        "\"first_pass_driver_time_us\": ", "\"last_pass_driver_time_us\": "}) {
+       {"\"trace\": \"holes\"", "\"policy\": \"bfc\"", "\"events\": 7", "\"peak_live_bytes\": 4294967296",
+        "\"peak_reserved_bytes\": ", "\"min_limit_bytes\": null", "\"failures\": 0", "\"ns_per_op\": null",
+        "\"driver_calls\": {\"create\": ", "\"map\": ", "\"set_access\": ", "\"unmap\": ", "\"release\": ",
+        "\"reserve\": ", "\"driver_time_us\": ", "\"first_pass_driver_time_us\": ", "\"last_pass_driver_time_us\": "}) {
     EXPECT_THAT(json, HasSubstr(field));
   }
 }

@@ -48,9 +48,7 @@ class Dice {
   explicit Dice(uint64_t seed) : bits_(seed) {}
   // At least 0, below 1.
   double Share() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
-  int64_t Below(int64_t bound) {
-    return static_cast<int64_t>(bits_() % static_cast<uint64_t>(bound));
-  }
+  int64_t Below(int64_t bound) { return static_cast<int64_t>(bits_() % static_cast<uint64_t>(bound)); }
   int64_t Between(int64_t low, int64_t high) { return low + Below(high - low + 1); }
   // Log-uniform between the two.
   Bytes Size(Bytes low, Bytes high);

@@ -10,9 +10,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kMaintenancePeriodUs = 100'000;
 
 // Streams of a trace are numbers; any two distinct pointers will do. None is null, which is CUDA's default stream.
-StreamHandle ToStream(int32_t stream) {
-  return {reinterpret_cast<void*>((intptr_t{stream} + 1) * 16)};
-}
+StreamHandle ToStream(int32_t stream) { return {reinterpret_cast<void*>((intptr_t{stream} + 1) * 16)}; }
 
 std::vector<size_t> SegmentEnds(const std::vector<Event>& events) {
   std::vector<size_t> ends;
@@ -28,8 +26,7 @@ std::vector<size_t> SegmentEnds(const std::vector<Event>& events) {
 
 }  // namespace
 
-Session::Session(const Trace& trace, Policy* policy, const ModelDriver* driver,
-                 Ownership* ownership)
+Session::Session(const Trace& trace, Policy* policy, const ModelDriver* driver, Ownership* ownership)
     : trace_(trace),
       policy_(policy),
       driver_(driver),
@@ -83,8 +80,7 @@ Status Session::RunCheckedSegment(size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
     const Event& event = trace_.events[i];
     Status status = event.is_free ? CheckedFree(event) : CheckedAllocate(event);
-    if (!status.ok())
-      return Status(status.code(), "event " + std::to_string(i) + ": " + status.message());
+    if (!status.ok()) return Status(status.code(), "event " + std::to_string(i) + ": " + status.message());
   }
   return OkStatus();
 }

@@ -18,9 +18,8 @@
 namespace gmlake::bench {
 
 // Model: the events of a pass, cut into segments wherever 100 ms of the trace's own time have gone by; between two
-// segments the policy does its maintenance, as a background thread would. Only segments are timed, less what the model of
-// the driver costs in them.
-// Thread rule: one thread.
+// segments the policy does its maintenance, as a background thread would. Only segments are timed, less what the model
+// of the driver costs in them. Thread rule: one thread.
 class Session {
  public:
   // `driver` is the one under `policy`; `ownership` may be null. All are borrowed.

@@ -3,9 +3,10 @@
 //   bazel/run run -c opt //cc/bench:speed_main -- $PWD/tests/traces/*.npz
 //
 // Prints one line of JSON for each trace: nanoseconds per event of both, less the cost of the loop, and their ratios.
-// "first" is the first pass of a new allocator, "later" a pass after everything has been freed; several of each are taken
-// in turn, and every 100 ms of the trace counts at its fastest (fastest.h). Neither is under pressure: BFC has one preallocated region, a quarter larger than what is live
-// at the peak and made before the first pass; ours has no limit and starts from an empty device.
+// "first" is the first pass of a new allocator, "later" a pass after everything has been freed; several of each are
+// taken in turn, and every 100 ms of the trace counts at its fastest (fastest.h). Neither is under pressure: BFC has
+// one preallocated region, a quarter larger than what is live at the peak and made before the first pass; ours has no
+// limit and starts from an empty device.
 #include <cstdio>
 
 #include "cc/bench/fastest.h"
@@ -35,8 +36,7 @@ struct Speed {
 
 void AddPass(Session* session, Fastest* fastest) {
   const size_t before = session->segment_times().size();
-  session->RunPass(/*stop_at_failure=*/false)
-      .IgnoreError();  // nothing is checked, so nothing fails
+  session->RunPass(/*stop_at_failure=*/false).IgnoreError();  // nothing is checked, so nothing fails
   const auto& times = session->segment_times();
   fastest->Add({times.begin() + before, times.end()});
   session->FreeAll().IgnoreError();
@@ -59,14 +59,12 @@ void MeasureInTurn(const Trace& trace, Speed* ours, Speed* bfc, Speed* loop) {
 }
 
 double PerEvent(const Trace& trace, const Fastest& policy, const Fastest& loop) {
-  return static_cast<double>((policy.total() - loop.total()).count()) /
-         static_cast<double>(trace.events.size());
+  return static_cast<double>((policy.total() - loop.total()).count()) / static_cast<double>(trace.events.size());
 }
 
 void Print(const char* pass, double ours, double bfc) {
-  std::printf(
-      ", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}",
-      pass, ours, bfc, ours / bfc);
+  std::printf(", \"%s_pass\": {\"gmlake_ns_per_op\": %.1f, \"tsl_bfc_ns_per_op\": %.1f, \"ratio\": %.3f}", pass, ours,
+              bfc, ours / bfc);
 }
 
 void Compare(const Trace& trace) {

@@ -8,16 +8,11 @@ namespace {
 
 const std::map<std::string, int64_t Thresholds::*>& Counts() {
   static const auto* counts = new std::map<std::string, int64_t Thresholds::*>{
-      {"peak_per_slack", &Thresholds::peak_per_slack},
-      {"peak_per_shared", &Thresholds::peak_per_shared},
-      {"headroom_per_shared", &Thresholds::headroom_per_shared},
-      {"request_per_own", &Thresholds::request_per_own},
-      {"headroom_per_own", &Thresholds::headroom_per_own},
-      {"limit_per_plenty", &Thresholds::limit_per_plenty},
-      {"limit_per_near", &Thresholds::limit_per_near},
-      {"spare_per_seams", &Thresholds::spare_per_seams},
-      {"seams_before_wait", &Thresholds::seams_before_wait},
-      {"end_per_leftover", &Thresholds::end_per_leftover}};
+      {"peak_per_slack", &Thresholds::peak_per_slack},           {"peak_per_shared", &Thresholds::peak_per_shared},
+      {"headroom_per_shared", &Thresholds::headroom_per_shared}, {"request_per_own", &Thresholds::request_per_own},
+      {"headroom_per_own", &Thresholds::headroom_per_own},       {"limit_per_plenty", &Thresholds::limit_per_plenty},
+      {"limit_per_near", &Thresholds::limit_per_near},           {"spare_per_seams", &Thresholds::spare_per_seams},
+      {"seams_before_wait", &Thresholds::seams_before_wait},     {"end_per_leftover", &Thresholds::end_per_leftover}};
   return *counts;
 }
 

@@ -8,7 +8,8 @@
 
 namespace gmlake::bench {
 
-// `assignment` is NAME:VALUE, a field of Thresholds and a whole number (of bytes, for sizes). False if it is anything else.
+// `assignment` is NAME:VALUE, a field of Thresholds and a whole number (of bytes, for sizes). False if it is anything
+// else.
 bool SetThreshold(const std::string& assignment, Thresholds* thresholds);
 
 }  // namespace gmlake::bench

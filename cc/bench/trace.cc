@@ -8,8 +8,7 @@ namespace gmlake::bench {
 namespace {
 
 Status Malformed(const std::string& name, size_t index, const std::string& what) {
-  return Status(StatusCode::kInvalidArgument,
-                name + ": event " + std::to_string(index) + ": " + what);
+  return Status(StatusCode::kInvalidArgument, name + ": event " + std::to_string(index) + ": " + what);
 }
 
 // Turns raw events into checked ones, one after the other.
@@ -22,8 +21,7 @@ class Builder {
 
   Status Add(const RawEvent& raw) {
     const size_t index = num_seen_++;
-    if (raw.op < 0 || raw.op > 2)
-      return Fail(index, "there is no operation " + std::to_string(raw.op));
+    if (raw.op < 0 || raw.op > 2) return Fail(index, "there is no operation " + std::to_string(raw.op));
     if (raw.size < 0) return Fail(index, "negative size " + std::to_string(raw.size));
     if (raw.stream < 0) return Fail(index, "negative stream " + std::to_string(raw.stream));
     now_us_ = std::max(now_us_, raw.time_us);  // clocks of several threads may cross
@@ -50,8 +48,7 @@ class Builder {
   Status Allocate(size_t index, const RawEvent& raw) {
     const auto [it, is_new] = ids_.try_emplace(raw.id);
     Id& id = it->second;
-    if (id.live)
-      return Fail(index, "allocates id " + std::to_string(raw.id) + ", which is still live");
+    if (id.live) return Fail(index, "allocates id " + std::to_string(raw.id) + ", which is still live");
     if (is_new) id.slot = num_slots_++;
     id.size = Bytes(raw.size);
     id.live = true;
@@ -64,12 +61,11 @@ class Builder {
 
   Status Free(size_t index, const RawEvent& raw) {
     const auto it = ids_.find(raw.id);
-    if (it == ids_.end())
-      return Fail(index, "frees id " + std::to_string(raw.id) + ", which was never allocated");
+    if (it == ids_.end()) return Fail(index, "frees id " + std::to_string(raw.id) + ", which was never allocated");
     Id& id = it->second;
     if (!id.live) {
-      return Fail(index, "frees id " + std::to_string(raw.id) + " again (freed at event " +
-                             std::to_string(id.freed_at) + ")");
+      return Fail(index,
+                  "frees id " + std::to_string(raw.id) + " again (freed at event " + std::to_string(id.freed_at) + ")");
     }
     id.live = false;
     id.freed_at = index;
@@ -80,8 +76,7 @@ class Builder {
 
   void Push(const RawEvent& raw, const Id& id) {
     if (id.size == Bytes(0)) return;
-    trace_.events.push_back(
-        {raw.op == 1, static_cast<int32_t>(raw.stream), id.slot, id.size, now_us_});
+    trace_.events.push_back({raw.op == 1, static_cast<int32_t>(raw.stream), id.slot, id.size, now_us_});
   }
 
   Trace trace_;

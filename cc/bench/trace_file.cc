@@ -21,8 +21,7 @@ Status CheckColumns(const std::string& path, const IntegerArrays& arrays) {
       return Status(StatusCode::kInvalidArgument, path + ": no array '" + column + "'");
     }
     if (it->second.size() != arrays.at("op").size()) {
-      return Status(StatusCode::kInvalidArgument,
-                    path + ": array '" + column + "' is not as long as 'op'");
+      return Status(StatusCode::kInvalidArgument, path + ": array '" + column + "' is not as long as 'op'");
     }
   }
   return OkStatus();
@@ -39,8 +38,7 @@ StatusOr<Trace> ReadTrace(const std::string& path) {
   const auto &stream = arrays->at("stream"), &time_us = arrays->at("time_us");
   std::vector<RawEvent> events;
   events.reserve(op.size());
-  for (size_t i = 0; i < op.size(); ++i)
-    events.push_back({op[i], id[i], size[i], stream[i], time_us[i]});
+  for (size_t i = 0; i < op.size(); ++i) events.push_back({op[i], id[i], size[i], stream[i], time_us[i]});
   return MakeTrace(NameOf(path), events);
 }
 

@@ -20,8 +20,7 @@ class Regions final : public tsl::SubAllocator {
     const auto block = driver_->Create(size);
     if (!block.ok()) return nullptr;
     const auto start = driver_->Reserve(size);
-    if (!driver_->Map(*start, size, *block).ok() || !driver_->SetAccess(*start, size).ok())
-      return nullptr;
+    if (!driver_->Map(*start, size, *block).ok() || !driver_->SetAccess(*start, size).ok()) return nullptr;
     *received = num_bytes;
     return reinterpret_cast<void*>(start->value());
   }
@@ -37,17 +36,13 @@ class TslBfc final : public Policy {
   TslBfc(Driver* driver, Bytes limit, const tsl::BFCAllocator::Options& options)
       : bfc_(std::make_unique<Regions>(driver), limit.count(), "bfc", options) {
     // Makes the one region, and the table of all its places, before anyone measures.
-    if (!options.allow_growth)
-      bfc_.DeallocateRaw(bfc_.AllocateRaw(kAlignment, kAlignment, kNoRetry));
+    if (!options.allow_growth) bfc_.DeallocateRaw(bfc_.AllocateRaw(kAlignment, kAlignment, kNoRetry));
   }
 
   Address Allocate(Bytes size, StreamHandle) override {
-    return Address(
-        reinterpret_cast<uint64_t>(bfc_.AllocateRaw(kAlignment, size.count(), kNoRetry)));
+    return Address(reinterpret_cast<uint64_t>(bfc_.AllocateRaw(kAlignment, size.count(), kNoRetry)));
   }
-  void Free(Address address, StreamHandle) override {
-    bfc_.DeallocateRaw(reinterpret_cast<void*>(address.value()));
-  }
+  void Free(Address address, StreamHandle) override { bfc_.DeallocateRaw(reinterpret_cast<void*>(address.value())); }
 
  private:
   static inline const tsl::AllocationAttributes kNoRetry{false, true, nullptr};

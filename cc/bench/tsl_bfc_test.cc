@@ -36,8 +36,8 @@ TEST_P(TslBfcTest, AgreesWithTheModel) {
 
 // All fifteen agree; six are enough to notice a change, and a real region costs 8 bytes of host memory for every 256.
 INSTANTIATE_TEST_SUITE_P(RecordedJobs, TslBfcTest,
-                         ::testing::Values("glm-10b-LR", "jax-layer_stream", "jax-train_buckets",
-                                           "opt-1.3b-LR", "opt-1.3b-LRO", "opt-1.3b-RO"));
+                         ::testing::Values("glm-10b-LR", "jax-layer_stream", "jax-train_buckets", "opt-1.3b-LR",
+                                           "opt-1.3b-LRO", "opt-1.3b-RO"));
 
 }  // namespace
 }  // namespace gmlake::bench

@@ -15,8 +15,7 @@ constexpr Bytes kStitchedBudget = GiB(1000);
 }  // namespace
 
 Address UniformModel::Allocate(Bytes size, StreamHandle) {
-  return size <= kLargestSmall ? AllocateSmall(AlignUp(size, kSmallest))
-                               : AllocateLarge(AlignUp(size, kBlock));
+  return size <= kLargestSmall ? AllocateSmall(AlignUp(size, kSmallest)) : AllocateLarge(AlignUp(size, kBlock));
 }
 
 void UniformModel::Free(Address address, StreamHandle) {
@@ -66,8 +65,7 @@ Address UniformModel::ReuseExact(Bytes size) {
 
 Address UniformModel::ReuseStitched(Bytes size) {
   const auto [first, last] = idle_stitches_.equal_range(size);
-  const auto idle =
-      std::find_if(first, last, [this](const auto& entry) { return IsFree(*entry.second); });
+  const auto idle = std::find_if(first, last, [this](const auto& entry) { return IsFree(*entry.second); });
   if (idle == last) return Address();
   const Stitches::iterator stitched = idle->second;
   idle_stitches_.erase(idle);
@@ -109,8 +107,7 @@ Address UniformModel::Stitch(Bytes size) {
   const auto start = driver_->Reserve(size);
   if (!start.ok() || !MapPieces(*start, pieces)) return Address();
   Take(pieces);
-  const auto stitched =
-      stitches_.insert(stitches_.end(), Stitched{*start, size, std::move(pieces)});
+  const auto stitched = stitches_.insert(stitches_.end(), Stitched{*start, size, std::move(pieces)});
   live_stitches_.emplace(start->value(), stitched);
   stitched_bytes_ += size;
   DropStitchesOverBudget();
@@ -155,8 +152,7 @@ void UniformModel::DropStitchesOverBudget() {
 
 void UniformModel::Drop(Stitches::iterator stitched) {
   const auto [first, last] = idle_stitches_.equal_range(stitched->size);
-  idle_stitches_.erase(std::find_if(
-      first, last, [stitched](const auto& entry) { return entry.second == stitched; }));
+  idle_stitches_.erase(std::find_if(first, last, [stitched](const auto& entry) { return entry.second == stitched; }));
   driver_->Unmap(stitched->start, stitched->size).IgnoreError();  // the model counts a misuse
   driver_->FreeAddress(stitched->start, stitched->size).IgnoreError();
   stitched_bytes_ -= stitched->size;

@@ -59,8 +59,7 @@ class UniformModel final : public Policy {
   Bytes stitched_bytes_;
   FreeRuns small_;
   FreeRuns large_;
-  std::map<Address, std::vector<BlockHandle>>
-      primitives_;  // blocks of each primitive range, by its start
+  std::map<Address, std::vector<BlockHandle>> primitives_;  // blocks of each primitive range, by its start
   Stitches stitches_;
   std::multimap<Bytes, Stitches::iterator> idle_stitches_;
   std::unordered_map<uint64_t, Stitches::iterator> live_stitches_;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Bytes kMostBytes(int64_t{1} << 46);
 constexpr int kMostPreparedUnused = 16;  // ranges made ahead that nobody has asked for yet
-constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
+constexpr int kMostWaits = 3;            // for what others free while this thread waits for the device
 
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
@@ -75,8 +75,8 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*may_stitch=*/true));
 }
 
-// After what could not be freed before, after a mapping under way, whose blocks cannot be recut, and after the device. The last
-// two let go of the lock. `refused`: without any of that.
+// After what could not be freed before, after a mapping under way, whose blocks cannot be recut, and after the device.
+// The last two let go of the lock. `refused`: without any of that.
 StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                                  std::unique_lock<std::mutex>* lock) {
   if (!pending_.empty() || gate_.under_way()) {
@@ -187,8 +187,8 @@ Status Allocator::RetireStream(StreamHandle stream) {
   return done;
 }
 
-// Destroyed in the middle of a capture: nobody can tell any more when such memory is free, so it is never used again. Its
-// bytes stay counted as pending.
+// Destroyed in the middle of a capture: nobody can tell any more when such memory is free, so it is never used again.
+// Its bytes stay counted as pending.
 void Allocator::AbandonPending(StreamHandle stream) {
   const auto lost = [stream](const PendingFree& free) { return free.stream == stream; };
   pending_.erase(std::remove_if(pending_.begin(), pending_.end(), lost), pending_.end());

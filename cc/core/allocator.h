@@ -39,7 +39,8 @@ namespace gmlake {
 struct Patience {
   std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
   std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
-  std::chrono::milliseconds for_mapping{1000};  // for a mapping that another thread makes ahead, usually for a millisecond
+  std::chrono::milliseconds for_mapping{
+      1000};  // for a mapping that another thread makes ahead, usually for a millisecond
 };
 
 struct AllocatorOptions {
@@ -58,15 +59,15 @@ struct Demand {
 };
 
 struct SleepRequest {
-  std::vector<int32_t> dropped_tags;    // leases with these tags are not kept: they are zero afterwards
+  std::vector<int32_t> dropped_tags;      // leases with these tags are not kept: they are zero afterwards
   std::chrono::milliseconds patience{0};  // how long queued work may still take
 };
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: DESIGN, 1 to 8; CheckInvariants
-// says which does not hold. Thread rule: every method may be called from any thread, from callbacks of the device too; one
-// lock per device, held across the driver calls of a request that must map, but never while the device is waited for.
-// Cost: Allocate and Free take no driver call in a steady step and about 100 ns. Trim, SetLimit and RetireStream wait for
-// the device if need be, and so does a request that would otherwise be refused; Maintain never does.
+// says which does not hold. Thread rule: every method may be called from any thread, from callbacks of the device too;
+// one lock per device, held across the driver calls of a request that must map, but never while the device is waited
+// for. Cost: Allocate and Free take no driver call in a steady step and about 100 ns. Trim, SetLimit and RetireStream
+// wait for the device if need be, and so does a request that would otherwise be refused; Maintain never does.
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);
@@ -119,8 +120,8 @@ class Allocator {
   // What of it is still to be made, or why some of it could not be.
   StatusOr<Bytes> Unprepared();
   // Moves what is leased to the host and gives all physical memory back; every address stays. Until Wake, requests are
-  // refused and leases may end. Refuses while work is queued. On failure the device is as it was, or, if the driver will
-  // not have that, asleep.
+  // refused and leases may end. Refuses while work is queued. On failure the device is as it was, or, if the driver
+  // will not have that, asleep.
   StatusOr<SleepReport> Sleep(const SleepRequest& request);
   // Everything back where it was. On failure the device sleeps on, and Wake may be tried again. Awake: does nothing.
   StatusOr<SleepReport> Wake();
@@ -209,10 +210,10 @@ class Allocator {
   Sleeper sleeper_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;
-  bool may_wait_ = true;  // may the placer refuse a request because waiting would help?
+  bool may_wait_ = true;                        // may the placer refuse a request because waiting would help?
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
-  Bytes window_peak_;  // of bytes in use, since TakeDemand
-  AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
+  Bytes window_peak_;                           // of bytes in use, since TakeDemand
+  AllocatorStats books_;                        // the fields that are kept; the others are computed in Stats()
 };
 
 }  // namespace gmlake

@@ -1,5 +1,5 @@
-// The allocator's part in stitching ahead: under which lock each step is done. What is made is decided in preparer.h. A part of
-// the allocator, in a file of its own, because no request comes this way.
+// The allocator's part in stitching ahead: under which lock each step is done. What is made is decided in preparer.h. A
+// part of the allocator, in a file of its own, because no request comes this way.
 #include "cc/core/allocator.h"
 
 namespace gmlake {

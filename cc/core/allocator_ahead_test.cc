@@ -1,5 +1,5 @@
-// Stitching ahead: what a request finds ready, what is left alone, what others may do while it is being mapped, and what is left
-// when a driver call fails.
+// Stitching ahead: what a request finds ready, what is left alone, what others may do while it is being mapped, and
+// what is left when a driver call fails.
 
 #include <functional>
 #include <future>
@@ -297,7 +297,8 @@ TEST_F(AheadTest, ATrimMeanwhileLeavesTheBlocksThatAreBeingMapped) {
   ExpectSound();
 }
 
-// Does `action` in a second thread while a preparation is under way, and lets it end once the other is waiting for it or done.
+// Does `action` in a second thread while a preparation is under way, and lets it end once the other is waiting for it
+// or done.
 class AheadThreadsTest : public AheadTest {
  protected:
   void PrepareBeside(const std::function<void()>& action) {
@@ -386,7 +387,8 @@ TEST_F(AheadTest, AFailedMappingLeavesNothing) {
   }
 }
 
-// Opening the 18 mappings fails, and then the last of them will not come off: its block can be used, but never given back.
+// Opening the 18 mappings fails, and then the last of them will not come off: its block can be used, but never given
+// back.
 TEST_F(AheadTest, WhatCannotBeUndoneIsKeptAndCounted) {
   const int64_t mappings = driver_->num_mappings();
   allocator_->Expect(MiB(36));

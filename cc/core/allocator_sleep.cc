@@ -1,5 +1,5 @@
-// The allocator's part in sleeping: is the device idle, what is unwanted, and who is asked to do it. The steps themselves are
-// in sleeper.h. A part of the allocator, in a file of its own.
+// The allocator's part in sleeping: is the device idle, what is unwanted, and who is asked to do it. The steps
+// themselves are in sleeper.h. A part of the allocator, in a file of its own.
 #include <algorithm>
 #include <chrono>
 #include <thread>

@@ -1,8 +1,8 @@
 // The physical blocks and where each is at home.
 //
 // A block's home is its place in a primitive range. The table answers "which block is at this address" in constant time
-// through one entry per granule, and "which chunk", which is how a stitched range finds out whether its bytes are free. It
-// makes no driver call.
+// through one entry per granule, and "which chunk", which is how a stitched range finds out whether its bytes are free.
+// It makes no driver call.
 #ifndef GMLAKE_CORE_BLOCK_TABLE_H_
 #define GMLAKE_CORE_BLOCK_TABLE_H_
 
@@ -34,19 +34,20 @@ struct Granule {
 
 struct PrimitiveRange {
   Address base;
-  Bytes size;  // one granule less than was reserved (Grower)
+  Bytes size;                     // one granule less than was reserved (Grower)
   std::vector<Granule> granules;  // grows with use
   std::vector<uint64_t> marks;    // one bit per granule: a chunk begins in it
 };
 
-// Invariant: blocks do not overlap; granules, marks and seams follow every split and merge. The granularity is a power of
-// two.
-// Thread rule: the allocator's lock. Cost: constant; a look-up of a chunk passes one bit per granule, 64 in a step, back to
-// where the chunk begins.
+// Invariant: blocks do not overlap; granules, marks and seams follow every split and merge. The granularity is a power
+// of two. Thread rule: the allocator's lock. Cost: constant; a look-up of a chunk passes one bit per granule, 64 in a
+// step, back to where the chunk begins.
 class BlockTable {
  public:
   BlockTable(Bytes granularity, const ChunkStore* chunks)
-      : granularity_(granularity), chunks_(chunks), shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
+      : granularity_(granularity),
+        chunks_(chunks),
+        shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
 
   void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}, {}}); }
   const std::vector<PrimitiveRange>& ranges() const { return ranges_; }

@@ -27,10 +27,10 @@ enum class ChunkState : uint8_t {
 struct alignas(64) Chunk {
   Address address;
   Bytes size;
-  Bytes requested;             // first piece of a lease: as asked for
-  Address leased_at;           // the same: where the caller sees it
-  int64_t freed = 0;           // Memory::ticks() when the last of its bytes came free
-  ChunkId previous = kNone;    // neighbours by address
+  Bytes requested;           // first piece of a lease: as asked for
+  Address leased_at;         // the same: where the caller sees it
+  int64_t freed = 0;         // Memory::ticks() when the last of its bytes came free
+  ChunkId previous = kNone;  // neighbours by address
   ChunkId next = kNone;
   ChunkId next_piece = kNone;  // the same lease goes on there
   RangeId range = kNone;       // the stitched range through which it is leased

@@ -80,9 +80,7 @@ void ChunkList::RemoveRegion(ChunkId id) {
   chunks_->Remove(id);
 }
 
-bool ChunkList::IsWholeRegion(ChunkId id) const {
-  return at(id).previous == kNone && at(id).next == kNone;
-}
+bool ChunkList::IsWholeRegion(ChunkId id) const { return at(id).previous == kNone && at(id).next == kNone; }
 
 ChunkId ChunkList::Take(ChunkId free, Bytes offset, Bytes size) {
   if (offset == Bytes(0) && size < at(free).size) return TakeFront(free, size);
@@ -146,9 +144,8 @@ void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
 void ChunkList::Bin(ChunkId id) {
   const Chunk& chunk = at(id);
   if (chunk.state == ChunkState::kFree) return BinFree(id);
-  const auto place = std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) {
-    return chunk.address < at(hole).address;
-  });
+  const auto place =
+      std::find_if(holes_.begin(), holes_.end(), [&](ChunkId hole) { return chunk.address < at(hole).address; });
   holes_.insert(place, id);
 }
 

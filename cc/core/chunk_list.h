@@ -23,8 +23,7 @@ namespace gmlake {
 class ChunkList {
  public:
   // `blocks` may be null: then nobody asks which chunk a block begins in. `small` marks this list's chunks.
-  ChunkList(ChunkStore* chunks, BlockTable* blocks, bool small)
-      : chunks_(chunks), blocks_(blocks), small_(small) {}
+  ChunkList(ChunkStore* chunks, BlockTable* blocks, bool small) : chunks_(chunks), blocks_(blocks), small_(small) {}
 
   // Adds addresses that border on nothing else.
   ChunkId AddRegion(Address address, Bytes size, ChunkState state);

@@ -1,7 +1,7 @@
 // A driver that counts and times the calls of the driver behind it, and notes for the inventory what they changed.
 //
-// The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot can
-// miss any.
+// The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot
+// can miss any.
 #ifndef GMLAKE_CORE_COUNTING_DRIVER_H_
 #define GMLAKE_CORE_COUNTING_DRIVER_H_
 
@@ -75,9 +75,7 @@ class CountingDriver final : public Driver {
   }
   StatusOr<bool> IsComplete(EventHandle event) override { return driver_->IsComplete(event); }
   Status WaitOnHost(EventHandle event) override { return driver_->WaitOnHost(event); }
-  Status WaitOnStream(StreamHandle stream, EventHandle event) override {
-    return driver_->WaitOnStream(stream, event);
-  }
+  Status WaitOnStream(StreamHandle stream, EventHandle event) override { return driver_->WaitOnStream(stream, event); }
   void DestroyEvent(EventHandle event) override { driver_->DestroyEvent(event); }
   StatusOr<bool> IsCapturing(StreamHandle stream) override { return driver_->IsCapturing(stream); }
   StatusOr<DeviceMemory> QueryMemory() override { return driver_->QueryMemory(); }

@@ -10,9 +10,9 @@
 
 namespace gmlake {
 
-// Model: a few sizes, each once, the latest last; what is expected first is forgotten first. A size is looked at once for
-// each state of the free memory, told by its tick (Memory::ticks), and given up after so many looks.
-// Thread rule: the allocator's lock. Cost: a step per size.
+// Model: a few sizes, each once, the latest last; what is expected first is forgotten first. A size is looked at once
+// for each state of the free memory, told by its tick (Memory::ticks), and given up after so many looks. Thread rule:
+// the allocator's lock. Cost: a step per size.
 class Expectations {
  public:
   static constexpr size_t kMost = 8;
@@ -27,8 +27,9 @@ class Expectations {
   }
 
   void Remove(Bytes size) {
-    sizes_.erase(std::remove_if(sizes_.begin(), sizes_.end(), [size](const Entry& entry) { return entry.size == size; }),
-                 sizes_.end());
+    sizes_.erase(
+        std::remove_if(sizes_.begin(), sizes_.end(), [size](const Entry& entry) { return entry.size == size; }),
+        sizes_.end());
   }
 
   // The latest size that was not looked at in this state; zero if there is none.

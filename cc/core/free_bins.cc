@@ -71,9 +71,8 @@ int FreeBins::PreviousBin(int bin) const {
 
 // The first entry, in descending order, that comes before (size, address).
 FreeBins::Entries::const_iterator FreeBins::Find(const Entries& entries, Bytes size, Address address) {
-  return std::partition_point(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return !Before(entry, size, address);
-  });
+  return std::partition_point(entries.begin(), entries.end(),
+                              [&](const Entry& entry) { return !Before(entry, size, address); });
 }
 
 }  // namespace gmlake

@@ -1,7 +1,8 @@
 // Free chunks by size: the answer to "the smallest piece that is large enough, lowest address first".
 //
 // Sixteen bins per octave; two levels of bitmaps find the next bin that is not empty. Nearly always a bin holds one
-// entry or none, so a bin is its least entry and a vector of the others, in one cache line. The order is total, so the answer depends on what is free and on nothing else (no use order, no history).
+// entry or none, so a bin is its least entry and a vector of the others, in one cache line. The order is total, so the
+// answer depends on what is free and on nothing else (no use order, no history).
 #ifndef GMLAKE_CORE_FREE_BINS_H_
 #define GMLAKE_CORE_FREE_BINS_H_
 
@@ -15,9 +16,9 @@
 
 namespace gmlake {
 
-// Model: a multiset of (size, address, chunk). Invariant: a bin's bit is set exactly when the bin holds an entry, and its
-// least entry comes before all others. Thread rule: the allocator's lock. Cost: a cache line or two where a bin holds one
-// entry; else a binary search and a short memmove. No heap traffic once warm.
+// Model: a multiset of (size, address, chunk). Invariant: a bin's bit is set exactly when the bin holds an entry, and
+// its least entry comes before all others. Thread rule: the allocator's lock. Cost: a cache line or two where a bin
+// holds one entry; else a binary search and a short memmove. No heap traffic once warm.
 class FreeBins {
  public:
   struct Entry {

@@ -27,14 +27,13 @@ Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
   return FillOf(plan, GrowthAmount(input, plan.deficit), input);
 }
 
-Fill Grower::PlanExact(const Plan& plan, const GrowthInput& input) const {
-  return FillOf(plan, plan.deficit, input);
-}
+Fill Grower::PlanExact(const Plan& plan, const GrowthInput& input) const { return FillOf(plan, plan.deficit, input); }
 
 Fill Grower::FillOf(const Plan& plan, Bytes amount, const GrowthInput& input) const {
   const Chunk& hole = memory_->chunks[plan.hole];
   const Bytes size = std::min(amount, hole.size);
-  return {plan.hole, hole.address, AlignUp(size, input.granularity), BlockSizes(size, LargestBlock(input), input.granularity)};
+  return {plan.hole, hole.address, AlignUp(size, input.granularity),
+          BlockSizes(size, LargestBlock(input), input.granularity)};
 }
 
 Status Grower::Create(const Fill& fill, ChunkId* chunk) {
@@ -66,8 +65,7 @@ Status Grower::Execute(const Fill& fill, Transaction* transaction, std::vector<B
   return transaction->SetAccess(fill.at, fill.size);
 }
 
-std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockHandle>& handles,
-                                      ChunkId* chunk) {
+std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockHandle>& handles, ChunkId* chunk) {
   const ChunkId opened = memory_->space.Open(fill.hole, fill.at - memory_->chunks[fill.hole].address, fill.size);
   std::vector<BlockId> blocks;
   Address at = fill.at;
@@ -80,7 +78,8 @@ std::vector<BlockId> Grower::Register(const Fill& fill, const std::vector<BlockH
   return blocks;
 }
 
-// The driver may put ranges next to each other. A last granule that is never mapped keeps apart what lies in two of them.
+// The driver may put ranges next to each other. A last granule that is never mapped keeps apart what lies in two of
+// them.
 StatusOr<ChunkId> Grower::ReserveRange(Bytes at_least) {
   StatusOr<DeviceMemory> device = driver_->QueryMemory();
   const Bytes total = device.ok() ? device->total : Bytes(0);

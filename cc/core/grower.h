@@ -1,8 +1,8 @@
 // Creates physical blocks and gives them a home in a primitive range.
 //
-// There is one long primitive range per device, reserved once and generously; blocks are appended where its hole begins,
-// so that new bytes join the free bytes before them. Holes in the middle (left by a trim) are filled again. Driver steps
-// and table changes are separate, so that a caller can put the first into a larger transaction.
+// There is one long primitive range per device, reserved once and generously; blocks are appended where its hole
+// begins, so that new bytes join the free bytes before them. Holes in the middle (left by a trim) are filled again.
+// Driver steps and table changes are separate, so that a caller can put the first into a larger transaction.
 #ifndef GMLAKE_CORE_GROWER_H_
 #define GMLAKE_CORE_GROWER_H_
 

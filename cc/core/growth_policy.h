@@ -35,8 +35,8 @@ Bytes LargestBlock(const GrowthInput& input);
 // has the room, else as little as possible.
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit);
 
-// `total` rounded up to granules, as blocks: as many of `largest` as fit, and one for the rest. Where a lease of `total`
-// would end inside the last granule, that granule is a block of its own.
+// `total` rounded up to granules, as blocks: as many of `largest` as fit, and one for the rest. Where a lease of
+// `total` would end inside the last granule, that granule is a block of its own.
 std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity);
 
 }  // namespace gmlake

@@ -53,8 +53,7 @@ TEST(GrowthPolicy, BlockSizesAddUp) {
 }
 
 TEST(GrowthPolicy, WhereALeaseEndsInsideAGranuleThatGranuleIsABlock) {
-  EXPECT_EQ(BlockSizes(MiB(131), MiB(64), MiB(2)),
-            (std::vector<Bytes>{MiB(64), MiB(64), MiB(2), MiB(2)}));
+  EXPECT_EQ(BlockSizes(MiB(131), MiB(64), MiB(2)), (std::vector<Bytes>{MiB(64), MiB(64), MiB(2), MiB(2)}));
   EXPECT_EQ(BlockSizes(MiB(1), MiB(64), MiB(2)), std::vector<Bytes>{MiB(2)});
 }
 

@@ -19,9 +19,10 @@
 
 namespace gmlake {
 
-// Model: a list of chunks that only grows until Clear, made in its order by threads of its own, which end when nothing is
-// wanted. Invariant: a chunk that a thread makes stays where it is in memory. Thread rule: one thread at a time calls; missing
-// and bytes may be asked by any. Cost: per byte made, a page fault and its registration; nothing for what is there already.
+// Model: a list of chunks that only grows until Clear, made in its order by threads of its own, which end when nothing
+// is wanted. Invariant: a chunk that a thread makes stays where it is in memory. Thread rule: one thread at a time
+// calls; missing and bytes may be asked by any. Cost: per byte made, a page fault and its registration; nothing for
+// what is there already.
 class HostStore {
  public:
   explicit HostStore(HostCopier* copier) : copier_(copier) {}
@@ -29,8 +30,8 @@ class HostStore {
   HostStore(const HostStore&) = delete;
   HostStore& operator=(const HostStore&) = delete;
 
-  // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much. What could
-  // not be made before is tried again. Does not wait.
+  // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much. What
+  // could not be made before is tried again. Does not wait.
   Status Prepare(Bytes size);
   // Sizes of the chunks, those that are still being made included.
   int64_t count() const { return static_cast<int64_t>(chunks_.size()); }
@@ -70,9 +71,9 @@ class HostStore {
   HostCopier* copier_;
   std::mutex mutex_;
   std::condition_variable made_;
-  std::deque<Chunk> chunks_;   // grows and shrinks under the lock, by the calling thread alone
-  size_t first_wanted_ = 0;    // no chunk before it is wanted
-  int64_t working_ = 0;        // threads that may still begin a chunk
+  std::deque<Chunk> chunks_;  // grows and shrinks under the lock, by the calling thread alone
+  size_t first_wanted_ = 0;   // no chunk before it is wanted
+  int64_t working_ = 0;       // threads that may still begin a chunk
   std::vector<std::thread> threads_;
   std::atomic<int64_t> bytes_{0};
 };

@@ -1,5 +1,5 @@
-// Page-locked host memory in chunks: made in the background, ahead or while it is being filled, kept, and given back; and
-// what is left when the host has not so much.
+// Page-locked host memory in chunks: made in the background, ahead or while it is being filled, kept, and given back;
+// and what is left when the host has not so much.
 
 #include "cc/core/host_store.h"
 

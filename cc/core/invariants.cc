@@ -14,9 +14,7 @@ ChunkId FirstOfRegion(const ChunkStore& chunks, ChunkId id) {
   return id;
 }
 
-bool Covers(const Chunk& chunk, Address address) {
-  return chunk.address <= address && address < chunk.end();
-}
+bool Covers(const Chunk& chunk, Address address) { return chunk.address <= address && address < chunk.end(); }
 
 // Boundaries of chunks inside the block.
 int CountSeams(const Memory& memory, const Block& block) {
@@ -31,8 +29,8 @@ int CountSeams(const Memory& memory, const Block& block) {
 
 std::string Allocator::CheckInvariants() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges,
-                     &Allocator::CheckLeases, &Allocator::CheckPreparation, &Allocator::CheckBooks}) {
+  for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges, &Allocator::CheckLeases,
+                     &Allocator::CheckPreparation, &Allocator::CheckBooks}) {
     std::string problem = (this->*check)();
     if (!problem.empty()) return problem;
   }
@@ -56,9 +54,11 @@ std::string Allocator::CheckBlocks() const {
     const Block& block = memory_.blocks[id];
     total += block.size;
     for (const Address at : {block.home, block.end() - Bytes(1)}) {
-      if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at)) problem = "a byte of a block leads to the wrong chunk";
+      if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at))
+        problem = "a byte of a block leads to the wrong chunk";
     }
-    if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole) problem = "a block lies in a hole";
+    if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole)
+      problem = "a block lies in a hole";
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();
@@ -104,7 +104,8 @@ std::string Allocator::CheckRanges() const {
     for (BlockId block : memory_.ranges[id].blocks) {
       size += memory_.blocks[block].size;
       const std::vector<RangeId>& aliases = memory_.blocks[block].aliases;
-      if (std::find(aliases.begin(), aliases.end(), id) == aliases.end()) problem = "an alias is not known to its block";
+      if (std::find(aliases.begin(), aliases.end(), id) == aliases.end())
+        problem = "an alias is not known to its block";
     }
     std::vector<BlockId> blocks = memory_.ranges[id].blocks;
     std::sort(blocks.begin(), blocks.end());
@@ -151,8 +152,8 @@ std::string Allocator::CheckBooks() const {
   });
   if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
   if (leases_.count() != books_.num_allocs - books_.num_frees) return "live leases do not add up";
-  const Bytes known = in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() +
-                      small_.free_bytes();
+  const Bytes known =
+      in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() + small_.free_bytes();
   if (known != memory_.blocks.bytes()) return "free and leased bytes do not add up to what is held";
   return "";
 }

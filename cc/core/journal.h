@@ -1,7 +1,7 @@
 // Whom the allocator tells what it does: those who record, those who track, and those who will ask what a lease is for.
 //
-// The allocator calls one function where something happens; what becomes of it is decided here. Nothing here changes what
-// the allocator does.
+// The allocator calls one function where something happens; what becomes of it is decided here. Nothing here changes
+// what the allocator does.
 #ifndef GMLAKE_CORE_JOURNAL_H_
 #define GMLAKE_CORE_JOURNAL_H_
 
@@ -36,8 +36,8 @@ struct LeaseFacts {
   StreamHandle stream;
 };
 
-// A clock that is read for one request in 64, and whenever the allocator does its maintenance: reading it for each would
-// cost a tenth of the request.
+// A clock that is read for one request in 64, and whenever the allocator does its maintenance: reading it for each
+// would cost a tenth of the request.
 class RareClock {
  public:
   int64_t NowNs() {

@@ -10,11 +10,11 @@
 
 namespace gmlake {
 
-// Model: a hash table of chunks by Chunk::leased_at, which it writes; open addressing, linear probing, at most a quarter
-// full, so that nearly every look-up ends where it begins. It holds numbers of four bytes and no addresses: the table of a
-// job fits a core's first cache, and whoever looks up a lease reads its chunk next.
-// Invariant: no tombstones, an erased entry closes its gap.
-// Thread rule: the allocator's lock. Cost: one or two cache lines per operation.
+// Model: a hash table of chunks by Chunk::leased_at, which it writes; open addressing, linear probing, at most a
+// quarter full, so that nearly every look-up ends where it begins. It holds numbers of four bytes and no addresses: the
+// table of a job fits a core's first cache, and whoever looks up a lease reads its chunk next. Invariant: no
+// tombstones, an erased entry closes its gap. Thread rule: the allocator's lock. Cost: one or two cache lines per
+// operation.
 class LeaseTable {
  public:
   explicit LeaseTable(ChunkStore* chunks) : chunks_(chunks), slots_(1024, kNone) {}

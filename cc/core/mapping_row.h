@@ -1,4 +1,5 @@
-// Blocks side by side at other addresses: the driver's part of a stitch, the same whether a request waits for it or not.
+// Blocks side by side at other addresses: the driver's part of a stitch, the same whether a request waits for it or
+// not.
 //
 // It knows nothing of tables; what is to be mapped was decided before, and what becomes of it is its caller's business.
 #ifndef GMLAKE_CORE_MAPPING_ROW_H_

@@ -14,7 +14,8 @@ void MappingSwitch::Plan(bool down) {
     if (!IsMovable(id)) return;
     blocks_.push_back(id);
     mapped_bytes_ += memory_->blocks[id].size;
-    const bool follows = !runs_.empty() && memory_->blocks[runs_.back().blocks.back()].end() == memory_->blocks[id].home;
+    const bool follows =
+        !runs_.empty() && memory_->blocks[runs_.back().blocks.back()].end() == memory_->blocks[id].home;
     if (!follows) runs_.push_back({memory_->blocks[id].home, {}, 0});
     runs_.back().blocks.push_back(id);
     if (!down) ++runs_.back().mapped;

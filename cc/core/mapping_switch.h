@@ -1,7 +1,7 @@
 // Takes the physical memory away from under addresses that stay, and puts memory back under them.
 //
-// Both directions can be begun from any state in between: whatever is there already is left as it is. That is what makes
-// one the undo of the other, however far either came. Contents are not its business (saved_bytes.h).
+// Both directions can be begun from any state in between: whatever is there already is left as it is. That is what
+// makes one the undo of the other, however far either came. Contents are not its business (saved_bytes.h).
 #ifndef GMLAKE_CORE_MAPPING_SWITCH_H_
 #define GMLAKE_CORE_MAPPING_SWITCH_H_
 
@@ -15,15 +15,17 @@
 namespace gmlake {
 
 // Model: the blocks that are to lose their memory, and the runs of addresses at which they are mapped, at home and in
-// stitched ranges. Blocks in doubt are left out and keep their memory. Invariant: Memory::asleep is the bytes of the blocks
-// that have none. Thread rule: the allocator's lock. Cost: as the driver charges for each mapping and each block.
+// stitched ranges. Blocks in doubt are left out and keep their memory. Invariant: Memory::asleep is the bytes of the
+// blocks that have none. Thread rule: the allocator's lock. Cost: as the driver charges for each mapping and each
+// block.
 class MappingSwitch {
  public:
   MappingSwitch(Driver* driver, Memory* memory) : driver_(driver), memory_(memory) {}
 
   // Which blocks and addresses there are. All of them must be mapped, or, `down`, none.
   void Plan(bool down);
-  // Unmaps all, then releases the blocks, as many as the driver takes back. Stops at the first mapping that will not come off; then no block was released.
+  // Unmaps all, then releases the blocks, as many as the driver takes back. Stops at the first mapping that will not
+  // come off; then no block was released.
   Status TakeDown();
   // Creates blocks, maps them, opens them. Stops at the first call that fails.
   Status PutUp();

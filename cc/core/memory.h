@@ -16,8 +16,8 @@
 
 namespace gmlake {
 
-// Addresses reserved for a primitive range. They cost nothing; several times what the device has keeps growth contiguous
-// after trims have left holes.
+// Addresses reserved for a primitive range. They cost nothing; several times what the device has keeps growth
+// contiguous after trims have left holes.
 struct RangeSize {
   int64_t per_total = 4;
   Bytes least = GiB(1);

@@ -1,7 +1,7 @@
 // What was in the way when somebody last looked for free bytes, so that looking again in vain costs one cache line.
 //
-// Whether a stitched range can be used is asked of the chunks under it, again and again, and mostly the answer is the same
-// no for the same reason. That reason is worth remembering; nothing has to be told when it goes away.
+// Whether a stitched range can be used is asked of the chunks under it, again and again, and mostly the answer is the
+// same no for the same reason. That reason is worth remembering; nothing has to be told when it goes away.
 #ifndef GMLAKE_CORE_OBSTACLE_H_
 #define GMLAKE_CORE_OBSTACLE_H_
 
@@ -16,8 +16,8 @@ struct Obstacle {
   ChunkId chunk = kNone;
   Address at;
 
-  // Is the byte at `at` still in use? If the chunk's number now names another one, that says as much if it is over `at`.
-  // False where it cannot tell.
+  // Is the byte at `at` still in use? If the chunk's number now names another one, that says as much if it is over
+  // `at`. False where it cannot tell.
   bool Stands(const ChunkStore& chunks) const {
     if (chunk == kNone) return false;
     const Chunk& one = chunks[chunk];

@@ -1,6 +1,6 @@
-// Requests that are refused now and may be served in a moment: XLA drops buffers on threads of its own, a little after the
-// program has let go of them; and a neighbour on the device may be about to give memory back. A part of the allocator, in a
-// file of its own, because it is about time.
+// Requests that are refused now and may be served in a moment: XLA drops buffers on threads of its own, a little after
+// the program has let go of them; and a neighbour on the device may be about to give memory back. A part of the
+// allocator, in a file of its own, because it is about time.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -13,8 +13,8 @@ namespace {
 constexpr std::chrono::milliseconds kPause(1);
 constexpr int kLook = 16;  // so many pauses without a free, and the device is asked again
 
-// XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does not wait
-// again until something was freed, or a second later.
+// XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does
+// not wait again until something was freed, or a second later.
 struct Disappointment {
   const void* allocator = nullptr;
   int64_t frees = 0;
@@ -51,8 +51,9 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
   return refused;
 }
 
-StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size, StreamHandle stream,
-                                         StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock) {
+StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size,
+                                         StreamHandle stream, StatusOr<Placement> refused,
+                                         std::unique_lock<std::mutex>* lock) {
   int64_t frees = books_.num_frees;
   int pauses = 0;
   while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {

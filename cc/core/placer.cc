@@ -251,7 +251,11 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
 Bytes Placer::Headroom(const Request& request) const { return request.limit - memory_->reserved(); }
 
 GrowthInput Placer::InputOf(const Request& request) const {
-  return {memory_->blocks.granularity(), memory_->reserved(), request.limit, request.peak, request.size,
+  return {memory_->blocks.granularity(),
+          memory_->reserved(),
+          request.limit,
+          request.peak,
+          request.size,
           memory_->thresholds};
 }
 

@@ -8,8 +8,8 @@
 //   grow     append blocks up to the limit
 //
 // Near the limit, bytes may be lost where leases end inside large blocks (seam.h). Once the blocks with a seam are more
-// than a share of what is to spare, whatever would add one gives way to a stitch whose pieces fit exactly, if need be by
-// recutting; only where that fails, because the device still uses what could be cut, is a seam made after all. Once
+// than a share of what is to spare, whatever would add one gives way to a stitch whose pieces fit exactly, if need be
+// by recutting; only where that fails, because the device still uses what could be cut, is a seam made after all. Once
 // they are much more, the request is refused until the device has been waited for.
 //
 // The order and every choice depend on what is free and on the request alone, so equal states get equal addresses. On

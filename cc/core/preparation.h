@@ -1,8 +1,9 @@
-// A stitched range on its way, made before the request that is to need it: what is to be mapped, and the mapping itself,
-// which is done without the allocator's lock.
+// A stitched range on its way, made before the request that is to need it: what is to be mapped, and the mapping
+// itself, which is done without the allocator's lock.
 //
-// A range owns no bytes, so nothing is taken from anybody for it: its blocks may be leased, freed and stitched by others all
-// the while. They only must not be released (Block::being_mapped). What was decided and what becomes of it: preparer.h.
+// A range owns no bytes, so nothing is taken from anybody for it: its blocks may be leased, freed and stitched by
+// others all the while. They only must not be released (Block::being_mapped). What was decided and what becomes of it:
+// preparer.h.
 #ifndef GMLAKE_CORE_PREPARATION_H_
 #define GMLAKE_CORE_PREPARATION_H_
 
@@ -27,8 +28,8 @@ struct PreparationPlan {
   std::vector<BlockId> blocks;  // none: there is nothing to prepare
 };
 
-// Model: a plan, then a row of mappings at fresh addresses, or none. Invariant: Map touches nothing but the driver and this.
-// Thread rule: one thread. Cost: 37 us per mapping.
+// Model: a plan, then a row of mappings at fresh addresses, or none. Invariant: Map touches nothing but the driver and
+// this. Thread rule: one thread. Cost: 37 us per mapping.
 class Preparation {
  public:
   static constexpr size_t kMostMappings = 1000;

@@ -1,7 +1,7 @@
 // Lets one preparation at a time through, and lets others wait for its end.
 //
-// Those who wait: who wants blocks released that it may be mapping, who puts the device to sleep, who asks for just what is
-// being prepared, and who would be refused otherwise.
+// Those who wait: who wants blocks released that it may be mapping, who puts the device to sleep, who asks for just
+// what is being prepared, and who would be refused otherwise.
 #ifndef GMLAKE_CORE_PREPARATION_GATE_H_
 #define GMLAKE_CORE_PREPARATION_GATE_H_
 
@@ -12,8 +12,8 @@
 
 namespace gmlake {
 
-// Model: is a preparation under way, for which size, and how many threads hold new ones off. Thread rule: the allocator's
-// lock, which Await lets go of. Cost: nothing while no preparation is under way.
+// Model: is a preparation under way, for which size, and how many threads hold new ones off. Thread rule: the
+// allocator's lock, which Await lets go of. Cost: nothing while no preparation is under way.
 class PreparationGate {
  public:
   // `patience`: how long anybody waits. A driver call that takes longer than that leaves them without what it holds.

@@ -1,8 +1,8 @@
 // Makes stitched ranges of what is idle, before the requests that are expected to need them.
 //
 // A preparation begins and ends under the lock; between the two, one thread maps without it. It takes no memory of the
-// device, waits for nothing, and unmaps and releases nothing; it stays within the budget of mappings. Who wants to release
-// blocks, or to put the device to sleep, or is about to be refused, waits for its end (preparation_gate.h).
+// device, waits for nothing, and unmaps and releases nothing; it stays within the budget of mappings. Who wants to
+// release blocks, or to put the device to sleep, or is about to be refused, waits for its end (preparation_gate.h).
 #ifndef GMLAKE_CORE_PREPARER_H_
 #define GMLAKE_CORE_PREPARER_H_
 
@@ -19,9 +19,9 @@
 
 namespace gmlake {
 
-// Model: what is expected, and how much came of it. Invariant: Block::being_mapped holds for the blocks of the preparation
-// under way, if there is one, and for no others. Thread rule: the allocator's lock. Cost: nothing while nothing is expected; else a survey of
-// the free blocks for each size, once after each time that something came free.
+// Model: what is expected, and how much came of it. Invariant: Block::being_mapped holds for the blocks of the
+// preparation under way, if there is one, and for no others. Thread rule: the allocator's lock. Cost: nothing while
+// nothing is expected; else a survey of the free blocks for each size, once after each time that something came free.
 class Preparer {
  public:
   // `driver`: for the calls without the lock. They are told to `books` afterwards.

@@ -122,7 +122,8 @@ void RangeTable::MoveLeases(RangeId from, RangeId to) {
     std::vector<RangeId>& aliases = (*blocks_)[id].aliases;
     std::replace(aliases.begin(), aliases.end(), from, to);
     const Block& block = (*blocks_)[id];
-    for (ChunkId at = blocks_->ChunkAt(block.home); at != kNone && (*chunks_)[at].address < block.end(); at = (*chunks_)[at].next) {
+    for (ChunkId at = blocks_->ChunkAt(block.home); at != kNone && (*chunks_)[at].address < block.end();
+         at = (*chunks_)[at].next) {
       Chunk& chunk = (*chunks_)[at];
       if (chunk.address < block.home || chunk.range != from) continue;
       chunk.range = to;
@@ -251,7 +252,8 @@ bool RangeTable::IsTooBusy(RangeId id, Bytes request) {
   StitchedRange& range = ranges_[id];
   if (request > range.size) return true;
   if (range.watched.empty() || request < range.most_between) return false;
-  return std::none_of(range.watched.begin(), range.watched.end(), [this](WatchedBlock& watched) { return IsAllFree(&watched); });
+  return std::none_of(range.watched.begin(), range.watched.end(),
+                      [this](WatchedBlock& watched) { return IsAllFree(&watched); });
 }
 
 bool RangeTable::IsAllFree(WatchedBlock* watched) const {
@@ -270,7 +272,8 @@ bool RangeTable::Watch(RangeId id, Bytes request) {
   Bytes from(0), end(0);        // where the last watched block begins; where block `next` does
   size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
   while (range.watched.empty() || range.size - from > request) {
-    for (; next < range.blocks.size() && end + SizeOf(range, next) <= from + request; ++next) end += SizeOf(range, next);
+    for (; next < range.blocks.size() && end + SizeOf(range, next) <= from + request; ++next)
+      end += SizeOf(range, next);
     Obstacle obstacle;
     const size_t busy = LastBusy(range, behind, next, &obstacle);
     if (busy == next) return range.watched.clear(), false;

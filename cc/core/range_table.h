@@ -34,18 +34,18 @@ struct WatchedBlock {
 
 struct StitchedRange {
   Address base;
-  Bytes size;      // mapped, from the base on
-  Bytes reserved;  // addresses; what is not mapped yet lets the range be extended in place
-  Address reservation;  // begins at the base, unless the range is what is left behind a block that was cut out
+  Bytes size;                   // mapped, from the base on
+  Bytes reserved;               // addresses; what is not mapped yet lets the range be extended in place
+  Address reservation;          // begins at the base, unless the range is what is left behind a block that was cut out
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
-  bool sealed = false;  // something at its end would not come off: it cannot be extended
+  bool sealed = false;          // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
   bool prepared = false;        // made before it was asked for, and not used yet
-  std::vector<WatchedBlock> watched;   // were not all free when last asked, and are asked first; none: nothing is known
-  Bytes most_between;            // while none of them is, no free extent has so many bytes
-  int leases = 0;               // live leases through this range
-  int64_t last_use = 0;         // the allocator's request count
-  int64_t freed = 0;            // Memory::ticks() when its last lease ended
+  std::vector<WatchedBlock> watched;  // were not all free when last asked, and are asked first; none: nothing is known
+  Bytes most_between;                 // while none of them is, no free extent has so many bytes
+  int leases = 0;                     // live leases through this range
+  int64_t last_use = 0;               // the allocator's request count
+  int64_t freed = 0;                  // Memory::ticks() when its last lease ended
 };
 
 // Addresses as they were reserved, and must be freed: by the range, or by what is left of it, once nothing is left.
@@ -67,7 +67,8 @@ struct Run {
 // Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of
 // one size stay in the order in which they were first used; the first that applies is taken, so that equal states get
 // equal answers.
-// Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that does.
+// Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that
+// does.
 class RangeTable {
  public:
   RangeTable(BlockTable* blocks, ChunkStore* chunks) : blocks_(blocks), chunks_(chunks) {}
@@ -80,8 +81,8 @@ class RangeTable {
   // Forgets the range, which the caller has unmapped, and its recipes. Returns its reservation, which is of no more use
   // if no other range lies in it.
   Reservation Remove(RangeId id);
-  // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes a
-  // range of its own, with its leases and recipes.
+  // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes
+  // a range of its own, with its leases and recipes.
   void CutOut(RangeId id, BlockId block);
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
@@ -97,8 +98,8 @@ class RangeTable {
   // none if its last byte is in use.
   Run LastRun(RangeId id, Bytes most) const;
 
-  // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. Null `range`
-  // (kNone) if there is none.
+  // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. Null
+  // `range` (kNone) if there is none.
   struct Spot {
     RangeId range = kNone;
     Bytes offset;

@@ -23,8 +23,8 @@ struct Recipe {
   Obstacle obstacle;
 };
 
-// Model: a hash table from sizes to lists; a list keeps the order in which its recipes were first used. Invariant: at most
-// half full. Thread rule: the allocator's lock. Cost: one or two cache lines to find a size.
+// Model: a hash table from sizes to lists; a list keeps the order in which its recipes were first used. Invariant: at
+// most half full. Thread rule: the allocator's lock. Cost: one or two cache lines to find a size.
 class RecipeBook {
  public:
   using Recipes = std::vector<Recipe>;

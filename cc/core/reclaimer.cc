@@ -27,9 +27,8 @@ std::vector<RangeId> Reclaimer::IdleRanges(Match match) const {
   memory_->ranges.ForEach([&](RangeId id) {
     if (IsIdleRange(id) && match(memory_->ranges[id])) idle.push_back(id);
   });
-  std::stable_sort(idle.begin(), idle.end(), [&](RangeId a, RangeId b) {
-    return memory_->ranges[a].last_use < memory_->ranges[b].last_use;
-  });
+  std::stable_sort(idle.begin(), idle.end(),
+                   [&](RangeId a, RangeId b) { return memory_->ranges[a].last_use < memory_->ranges[b].last_use; });
   return idle;
 }
 

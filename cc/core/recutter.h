@@ -1,7 +1,8 @@
-// Cuts an idle block into smaller ones in place: releases it and creates blocks that add up to it, with a boundary where
-// a lease is to end.
+// Cuts an idle block into smaller ones in place: releases it and creates blocks that add up to it, with a boundary
+// where a lease is to end.
 //
-// It unmaps, so it takes only a block that the device is proven to be done with, and does not wait for one. Stitched ranges over the block go with it. If another process takes the memory in between, the block is simply gone.
+// It unmaps, so it takes only a block that the device is proven to be done with, and does not wait for one. Stitched
+// ranges over the block go with it. If another process takes the memory in between, the block is simply gone.
 #ifndef GMLAKE_CORE_RECUTTER_H_
 #define GMLAKE_CORE_RECUTTER_H_
 
@@ -23,8 +24,8 @@ class Recutter {
   Recutter(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
       : driver_(driver), memory_(memory), order_(order), reclaimer_(reclaimer), grower_(driver, memory) {}
 
-  // Cuts a free block of `size`, none of `taken` and none in the range `spared`, so that `cut` of its bytes become blocks
-  // of their own. Where they begin; null if there is no such block, or the driver refuses.
+  // Cuts a free block of `size`, none of `taken` and none in the range `spared`, so that `cut` of its bytes become
+  // blocks of their own. Where they begin; null if there is no such block, or the driver refuses.
   Address Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken, RangeId spared);
 
  private:

@@ -1,5 +1,5 @@
-// Sleep and wake over the scripted driver, with contents that are checked byte for byte in effect: what lies where, what is
-// given back, what is refused, and what is left when any one call, or every call from some point on, fails.
+// Sleep and wake over the scripted driver, with contents that are checked byte for byte in effect: what lies where,
+// what is given back, what is refused, and what is left when any one call, or every call from some point on, fails.
 
 #include <string>
 #include <vector>
@@ -22,7 +22,8 @@ struct Held {
   uint64_t value;
 };
 
-// A device with everything on it that can be moved: primitive and stitched leases, slabs of the small pool, idle blocks.
+// A device with everything on it that can be moved: primitive and stitched leases, slabs of the small pool, idle
+// blocks.
 class World {
  public:
   World() {

@@ -59,8 +59,9 @@ Status Sleeper::StayAwake(const Status& why) {
 Status Sleeper::Undo(const Status& why) {
   if (switch_.PutUp().ok()) return StayAwake(why);
   state_ = State::kAsleep;
-  return Status(why.code(), why.message() + ", and the driver refused to undo what was done; the device is asleep, its "
-                                            "contents are safe on the host, and wake() tries again");
+  return Status(why.code(), why.message() +
+                                ", and the driver refused to undo what was done; the device is asleep, its "
+                                "contents are safe on the host, and wake() tries again");
 }
 
 StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* lock) {
@@ -134,8 +135,9 @@ Sleeper::Contents Sleeper::ContentsOf(const std::unordered_set<ChunkId>& dropped
 Status Sleeper::CheckRoom(Bytes limit) const {
   const Bytes held = memory_->reserved() + memory_->asleep;
   if (held <= limit) return OkStatus();
-  return Status(StatusCode::kFailedPrecondition, "awake the device holds " + ToString(held) + ", more than its limit of " +
-                                                     ToString(limit) + "; raise the limit");
+  return Status(
+      StatusCode::kFailedPrecondition,
+      "awake the device holds " + ToString(held) + ", more than its limit of " + ToString(limit) + "; raise the limit");
 }
 
 // What was freed while the device slept needs no memory when it wakes.
@@ -160,8 +162,8 @@ void Sleeper::ForgetRange(RangeId id) {
 
 // Nobody leases it, and none of it stayed mapped while the device slept.
 bool Sleeper::IsForgettable(const StitchedRange& range) const {
-  return range.leases == 0 && std::all_of(range.blocks.begin(), range.blocks.end(),
-                                          [this](BlockId id) { return switch_.IsMovable(id); });
+  return range.leases == 0 &&
+         std::all_of(range.blocks.begin(), range.blocks.end(), [this](BlockId id) { return switch_.IsMovable(id); });
 }
 
 // A range that is needed for other blocks loses this one only.

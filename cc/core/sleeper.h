@@ -1,7 +1,7 @@
 // Puts a device to sleep and wakes it: the order of the steps, and what is left when one fails.
 //
-//   sleep: copy out, unmap, release.        Any failure before the last release: map again, and the device is as it was.
-//   wake:  create, map, copy back.          Any failure: unmap and release again, and the device sleeps on.
+//   sleep: copy out, unmap, release.        Any failure before the last release: map again, and the device is as it
+//   was. wake:  create, map, copy back.          Any failure: unmap and release again, and the device sleeps on.
 //
 // The bytes on the host are forgotten only when the device is awake and has them all.
 #ifndef GMLAKE_CORE_SLEEPER_H_
@@ -24,16 +24,17 @@ namespace gmlake {
 
 // What a sleep or a wake has done.
 struct SleepReport {
-  Bytes copied;            // to or from the host
-  Bytes dropped;           // not copied; zero after waking
-  Bytes given;             // physical memory given back, or taken again
+  Bytes copied;   // to or from the host
+  Bytes dropped;  // not copied; zero after waking
+  Bytes given;    // physical memory given back, or taken again
   double copy_seconds = 0;
   double total_seconds = 0;
 };
 
-// Model: awake, moving or asleep. While it is not awake, no request is served and nothing is mapped or unmapped by others;
-// leases may end. Thread rule: the allocator's lock, which Sleep and Wake let go of while they copy; meanwhile the state is
-// `moving`, and nobody but Free changes the tables. Cost: the copies, and the driver's for each block and mapping.
+// Model: awake, moving or asleep. While it is not awake, no request is served and nothing is mapped or unmapped by
+// others; leases may end. Thread rule: the allocator's lock, which Sleep and Wake let go of while they copy; meanwhile
+// the state is `moving`, and nobody but Free changes the tables. Cost: the copies, and the driver's for each block and
+// mapping.
 class Sleeper {
  public:
   // `copier` may be null: then the device cannot sleep.
@@ -43,8 +44,8 @@ class Sleeper {
   bool awake() const { return state_ == State::kAwake; }
   bool asleep() const { return state_ == State::kAsleep; }
 
-  // The device must be idle, and everything but what is leased released. `dropped`: first chunks of leases whose contents
-  // nobody wants.
+  // The device must be idle, and everything but what is leased released. `dropped`: first chunks of leases whose
+  // contents nobody wants.
   StatusOr<SleepReport> Sleep(const std::unordered_set<ChunkId>& dropped, std::unique_lock<std::mutex>* lock);
   StatusOr<SleepReport> Wake(Bytes limit, std::unique_lock<std::mutex>* lock);
 
@@ -54,7 +55,8 @@ class Sleeper {
   // Of the mappings that the tables know, those that are not there.
   Bytes unmapped() const { return asleep() ? switch_.mapped_bytes() : Bytes(0); }
   Bytes on_host() const { return saved_.store().bytes(); }
-  // Host memory for `size` bytes from here on, or soon; without a size, for what is leased now. The device must be awake.
+  // Host memory for `size` bytes from here on, or soon; without a size, for what is leased now. The device must be
+  // awake.
   Status Prepare(std::optional<Bytes> size);
   StatusOr<Bytes> unprepared() { return saved_.store().missing(); }
   // Gives the host's memory back unless it is needed.

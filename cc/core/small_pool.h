@@ -1,7 +1,7 @@
 // Small requests, packed at 256 bytes into slabs, so that a long-lived crumb does not pin a large block.
 //
-// A slab is a used chunk of the large space. It goes back as soon as its last lease is freed, so that what is free stays
-// a function of what is leased. The pool makes no driver call and does not decide where slabs come from.
+// A slab is a used chunk of the large space. It goes back as soon as its last lease is freed, so that what is free
+// stays a function of what is leased. The pool makes no driver call and does not decide where slabs come from.
 #ifndef GMLAKE_CORE_SMALL_POOL_H_
 #define GMLAKE_CORE_SMALL_POOL_H_
 
@@ -16,7 +16,8 @@ namespace gmlake {
 // Invariant: every slab holds at least one lease. Thread rule: the allocator's lock. Cost: as ChunkList.
 class SmallPool {
  public:
-  explicit SmallPool(Memory* memory) : memory_(memory), list_(&memory->chunks, nullptr, /*small=*/true), slabs_(&memory->chunks) {}
+  explicit SmallPool(Memory* memory)
+      : memory_(memory), list_(&memory->chunks, nullptr, /*small=*/true), slabs_(&memory->chunks) {}
 
   static constexpr Bytes kThreshold = KiB(256);  // smaller requests come here
   static constexpr Bytes kSlabSize = MiB(2);

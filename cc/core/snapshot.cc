@@ -1,5 +1,5 @@
-// What an allocator says of itself: numbers, a snapshot, a recording, tracks. A part of the allocator, in a file of its own
-// because it only reads (and keeps what it is told to keep); nothing here changes what is leased or mapped.
+// What an allocator says of itself: numbers, a snapshot, a recording, tracks. A part of the allocator, in a file of its
+// own because it only reads (and keeps what it is told to keep); nothing here changes what is leased or mapped.
 #include <algorithm>
 
 #include "cc/core/allocator.h"
@@ -76,9 +76,8 @@ Snapshot Allocator::TakeSnapshot(Recording* recording) {
   snapshot.stats = StatsUnderLock(device);
   snapshot.time_ns = MonotonicNs();
   journal_.inventory().CopyTo(&snapshot);
-  leases_.ForEach([&](Address address, ChunkId chunk) {
-    snapshot.leases.push_back(RowOf(address, chunk, LeaseState::kLive));
-  });
+  leases_.ForEach(
+      [&](Address address, ChunkId chunk) { snapshot.leases.push_back(RowOf(address, chunk, LeaseState::kLive)); });
   for (const PendingFree& free : pending_) {
     snapshot.leases.push_back(RowOf(memory_.chunks[free.chunk].address, free.chunk, LeaseState::kPending));
   }

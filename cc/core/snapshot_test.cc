@@ -77,9 +77,8 @@ TEST_F(SnapshotTest, AStitchedLeaseLiesInARangeOfBlocksThatAreAlsoAtHome) {
   MakeHoles();
   const Address stitched = Get(MiB(128));
   const Snapshot snapshot = allocator_.TakeSnapshot();
-  const auto lease = std::find_if(snapshot.leases.begin(), snapshot.leases.end(), [&](const LeaseRow& row) {
-    return row.address == stitched.value();
-  });
+  const auto lease = std::find_if(snapshot.leases.begin(), snapshot.leases.end(),
+                                  [&](const LeaseRow& row) { return row.address == stitched.value(); });
   ASSERT_NE(lease, snapshot.leases.end());
   EXPECT_EQ(lease->way, WayNumber(Way::kStitch));
   EXPECT_EQ(lease->size, MiB(128).count());

@@ -19,8 +19,7 @@ namespace gmlake {
 // Thread rule: the allocator's lock. Cost: 37 us per mapping, one SetAccess for all of them.
 class StitchMapper {
  public:
-  StitchMapper(Driver* driver, Memory* memory, Grower* grower)
-      : driver_(driver), memory_(memory), grower_(grower) {}
+  StitchMapper(Driver* driver, Memory* memory, Grower* grower) : driver_(driver), memory_(memory), grower_(grower) {}
 
   // The range in which the request now fits at `plan.offset`. On failure driver and tables are as before.
   StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input);
@@ -30,8 +29,7 @@ class StitchMapper {
   StatusOr<Fill> PlanFill(const Selection& more, const GrowthInput& input);
   std::vector<RowMapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
   StatusOr<Site> SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction);
-  RangeId Register(const StitchPlan& plan, const Site& site, const Fill& fill,
-                   const std::vector<BlockHandle>& created);
+  RangeId Register(const StitchPlan& plan, const Site& site, const Fill& fill, const std::vector<BlockHandle>& created);
 
   Driver* driver_;
   Memory* memory_;

@@ -20,8 +20,7 @@ Bytes SizeOf(const Piece* piece) { return piece == nullptr ? Bytes(0) : piece->s
 
 // The smallest piece of at least `size`, or the end.
 std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes size) {
-  return std::partition_point(sorted.begin(), sorted.end(),
-                              [size](const Piece& piece) { return piece.size() < size; });
+  return std::partition_point(sorted.begin(), sorted.end(), [size](const Piece& piece) { return piece.size() < size; });
 }
 
 std::vector<Piece> Without(const std::vector<BlockId>& blocks, const std::vector<Piece>& pieces) {
@@ -67,9 +66,7 @@ class StitchChoice {
     TakeBothEnds();
   }
 
-  bool FinishWithEnd(bool tight) {
-    return FinishWithSuffix(tight) || FinishWithPrefix(tight);
-  }
+  bool FinishWithEnd(bool tight) { return FinishWithSuffix(tight) || FinishWithPrefix(tight); }
 
   bool FinishWithSuffix(bool tight) {
     const auto fit = Fit(offer_.suffixes, need_);
@@ -88,9 +85,7 @@ class StitchChoice {
     return true;
   }
 
-  bool IsTight(const Piece& end) const {
-    return (end.size() - need_) * end_per_leftover_ <= end.size();
-  }
+  bool IsTight(const Piece& end) const { return (end.size() - need_) * end_per_leftover_ <= end.size(); }
 
   bool FinishWithCut() {
     if (cut_ == nullptr) return false;
@@ -127,8 +122,7 @@ class StitchChoice {
   Selection Assemble() {
     Selection selection;
     selection.pieces.reserve(whole_.size() + 1);
-    std::sort(whole_.begin(), whole_.end(),
-              [](const Piece& a, const Piece& b) { return a.block < b.block; });
+    std::sort(whole_.begin(), whole_.end(), [](const Piece& a, const Piece& b) { return a.block < b.block; });
     if (head_.block != kNone) selection.pieces.push_back(head_);
     selection.pieces.insert(selection.pieces.end(), whole_.begin(), whole_.end());
     if (tail_.block != kNone) selection.tail = tail_;

@@ -1,8 +1,8 @@
 // Makes one contiguous range out of scattered free bytes, in the order in which they will be mapped.
 //
 // Choosing: whole free blocks, largest first, so that few handles are mapped. A block is mapped whole, but the first
-// piece may be the free end of a block that is otherwise in use, and the last piece the free beginning of one: the lease
-// then starts or stops inside the mapping, and nothing is wasted. Nothing here calls the driver.
+// piece may be the free end of a block that is otherwise in use, and the last piece the free beginning of one: the
+// lease then starts or stops inside the mapping, and nothing is wasted. Nothing here calls the driver.
 #ifndef GMLAKE_CORE_STITCHER_H_
 #define GMLAKE_CORE_STITCHER_H_
 
@@ -22,8 +22,8 @@ struct Selection {
   bool empty() const { return pieces.empty() && tail.block == kNone; }
 };
 
-// Thread rule: the allocator's lock. Cost: a survey takes one step per free block, and sorts them; choosing takes one step
-// per piece.
+// Thread rule: the allocator's lock. Cost: a survey takes one step per free block, and sorts them; choosing takes one
+// step per piece.
 class Stitcher {
  public:
   explicit Stitcher(const Memory* memory) : memory_(memory) {}

@@ -1,11 +1,11 @@
 // Which stream may touch a byte next.
 //
 // The first stream seen is the home stream; free memory is always in order on it. A free on another stream makes the
-// home stream wait for that stream; a request on another stream makes that stream wait for home. With one stream nothing
-// is recorded at all. Nothing here knows of addresses.
+// home stream wait for that stream; a request on another stream makes that stream wait for home. With one stream
+// nothing is recorded at all. Nothing here knows of addresses.
 //
-// Unmapping needs more than order: proof that the device is done. What comes free is counted in ticks (Memory::ticks); an
-// event on the home stream, once complete, proves everything that came free up to the tick at which it was recorded.
+// Unmapping needs more than order: proof that the device is done. What comes free is counted in ticks (Memory::ticks);
+// an event on the home stream, once complete, proves everything that came free up to the tick at which it was recorded.
 #ifndef GMLAKE_CORE_STREAM_ORDER_H_
 #define GMLAKE_CORE_STREAM_ORDER_H_
 

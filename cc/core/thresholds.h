@@ -10,12 +10,14 @@
 
 namespace gmlake {
 
-// Model: plain numbers, fixed for the life of an allocator. "per" numbers divide: a block is at most request / request_per_own.
+// Model: plain numbers, fixed for the life of an allocator. "per" numbers divide: a block is at most request /
+// request_per_own.
 struct Thresholds {
   // Growth to save a stitch is allowed while held bytes stay within this fraction of the peak.
   int64_t peak_per_slack = 64;
 
-  // A block that small requests share is at most this much, this fraction of the peak, and of what the limit still allows.
+  // A block that small requests share is at most this much, this fraction of the peak, and of what the limit still
+  // allows.
   Bytes largest_shared = MiB(64);
   int64_t peak_per_shared = 128;
   int64_t headroom_per_shared = 32;

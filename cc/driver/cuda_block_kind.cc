@@ -54,10 +54,8 @@ CUmemAllocationProp BlockProperties(CUdevice device, CudaBlockKind kind) {
 
 std::vector<CudaBlockKind> BlockKindLadder(const CudaFunctions& cuda, CUdevice device) {
   const bool fabric = Has(cuda, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, device);
-  const bool descriptor =
-      Has(cuda, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device);
-  const bool rdma =
-      Has(cuda, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device);
+  const bool descriptor = Has(cuda, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device);
+  const bool rdma = Has(cuda, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, device);
   std::vector<CudaBlockKind> ladder;
   for (CudaBlockKind kind : SharingLadder(fabric, descriptor)) {
     if (rdma) ladder.push_back({kind.fabric, kind.file_descriptor, true});

@@ -34,8 +34,7 @@ StatusOr<CudaDevice> Describe(const CudaFunctions& cuda, int ordinal) {
   result.pci_bus_id = bus_id;
   result.total = Bytes(static_cast<int64_t>(total));
   result.default_pool = DefaultPool(cuda, device);
-  result.has_virtual_memory =
-      Has(cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
+  result.has_virtual_memory = Has(cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
   return result;
 }
 

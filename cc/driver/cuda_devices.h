@@ -17,7 +17,7 @@ struct CudaFunctions;
 struct CudaDevice {
   int ordinal = 0;
   std::string name;
-  std::string pci_bus_id;        // "0000:01:00.0"; empty where the driver does not tell
+  std::string pci_bus_id;  // "0000:01:00.0"; empty where the driver does not tell
   Bytes total;
   void* default_pool = nullptr;  // CUmemoryPool; null where the device has no pools
   bool has_virtual_memory = false;

@@ -20,15 +20,14 @@ CUmemAccessDesc ReadWriteFor(CUdevice device) {
 }
 
 Status NoVirtualMemory(int ordinal) {
-  return Status(StatusCode::kNotSupported,
-                "device " + std::to_string(ordinal) +
-                    " has no virtual memory management (a vGPU or an old GPU or driver)");
+  return Status(StatusCode::kNotSupported, "device " + std::to_string(ordinal) +
+                                               " has no virtual memory management (a vGPU or an old GPU or driver)");
 }
 
 bool HasVirtualMemory(const CudaFunctions& cuda, CUdevice device) {
   int value = 0;
-  const CUresult asked = cuda.cuDeviceGetAttribute(
-      &value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
+  const CUresult asked =
+      cuda.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
   return asked == CUDA_SUCCESS && value != 0;
 }
 
@@ -65,8 +64,8 @@ CudaDriver::~CudaDriver() {
 Status CudaDriver::ReadGranularity() {
   const CUmemAllocationProp properties = BlockProperties(device_, {});
   size_t granularity = 0;
-  const CUresult asked = cuda_.cuMemGetAllocationGranularity(
-      &granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+  const CUresult asked =
+      cuda_.cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
   granularity_ = Bytes(static_cast<int64_t>(granularity));
   return ToStatus(cuda_, asked, "cuMemGetAllocationGranularity");
 }
@@ -133,8 +132,7 @@ Status CudaDriver::Map(Address address, Bytes size, BlockHandle block) {
 
 Status CudaDriver::SetAccess(Address address, Bytes size) {
   const CudaCallScope scope(cuda_, context_);
-  const CUresult result =
-      cuda_.cuMemSetAccess(Raw(address), Raw(size), access_.data(), access_.size());
+  const CUresult result = cuda_.cuMemSetAccess(Raw(address), Raw(size), access_.data(), access_.size());
   return ToStatus(cuda_, result, "cuMemSetAccess", size);
 }
 

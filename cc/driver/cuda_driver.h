@@ -13,11 +13,10 @@
 
 namespace gmlake {
 
-// Model: one device with its primary context, which XLA uses too; the kinds of block it takes, widest first; the devices
-// whose access every mapping is opened for. Nothing of a block or a range is remembered here.
-// Invariant: after each call the thread has the context and the capture mode it had before.
-// Threads: any; the only state that changes is the list of idle events, under a mutex.
-// Cost: the driver's own, plus some 100 ns for context and capture mode.
+// Model: one device with its primary context, which XLA uses too; the kinds of block it takes, widest first; the
+// devices whose access every mapping is opened for. Nothing of a block or a range is remembered here. Invariant: after
+// each call the thread has the context and the capture mode it had before. Threads: any; the only state that changes is
+// the list of idle events, under a mutex. Cost: the driver's own, plus some 100 ns for context and capture mode.
 class CudaDriver final : public Driver {
  public:
   // kNotSupported, with a line to show, for a device that cannot map memory. `cuda` must outlive the driver.

@@ -1,12 +1,11 @@
 // CudaDriver over the emulated device, which is as strict as CUDA and notices broken rules. (cuda_driver_test.cc: the
 // same class over a driver that obeys a script call by call.)
-#include "cc/driver/cuda_driver.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_functions.h"
 
 namespace gmlake {

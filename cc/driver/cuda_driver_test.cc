@@ -65,8 +65,7 @@ TEST_F(CudaDriverTest, AsksForAllWaysToShareThatTheDeviceTakes) {
   script().file_descriptor = script().fabric = script().rdma = true;
   const std::unique_ptr<CudaDriver> driver = Open();
   ASSERT_TRUE(driver->Create(MiB(2)).ok());
-  EXPECT_EQ(HandleTypes(seen().created.back()),
-            CU_MEM_HANDLE_TYPE_FABRIC | CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  EXPECT_EQ(HandleTypes(seen().created.back()), CU_MEM_HANDLE_TYPE_FABRIC | CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   EXPECT_EQ(seen().created.back().allocFlags.gpuDirectRDMACapable, 1);
 }
 
@@ -207,8 +206,8 @@ TEST_P(ProbeFailureTest, LeavesNothingBehind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, ProbeFailureTest,
-                         testing::Values("cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemsetD8",
-                                         "cuMemcpyDtoH"));
+                         testing::Values("cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
+                                         "cuMemsetD8", "cuMemcpyDtoH"));
 
 TEST_F(CudaDriverTest, ListsDevicesWithoutMakingContexts) {
   script().num_devices = 3;

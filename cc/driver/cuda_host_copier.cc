@@ -12,8 +12,8 @@ namespace {
 CUdeviceptr Raw(Address address) { return static_cast<CUdeviceptr>(address.value()); }
 size_t Raw(Bytes size) { return static_cast<size_t>(size.count()); }
 
-// By writing: faults of many threads run beside each other, while MADV_POPULATE_WRITE has them wait for one lock (37 against
-// 14 GB/s with 16 threads, benchmarks/host_memory.py).
+// By writing: faults of many threads run beside each other, while MADV_POPULATE_WRITE has them wait for one lock (37
+// against 14 GB/s with 16 threads, benchmarks/host_memory.py).
 void MakePages(char* memory, size_t size) {
   constexpr size_t kPage = 4096;
   for (size_t offset = 0; offset < size; offset += kPage) *const_cast<volatile char*>(memory + offset) = 0;
@@ -66,11 +66,13 @@ StatusOr<char*> CudaHostCopier::AllocateHost(Bytes size) {
   return registered;
 }
 
-// One at a time, which is as fast: the driver lets no second one in, and a program's own calls would queue behind all of them.
+// One at a time, which is as fast: the driver lets no second one in, and a program's own calls would queue behind all
+// of them.
 Status CudaHostCopier::Register(char* memory, Bytes size) {
   const std::lock_guard<std::mutex> lock(registering_);
   const CudaCallScope scope(cuda_, context_);
-  return ToStatus(cuda_, cuda_.cuMemHostRegister(memory, Raw(size), CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister", size);
+  return ToStatus(cuda_, cuda_.cuMemHostRegister(memory, Raw(size), CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister",
+                  size);
 }
 
 void CudaHostCopier::FreeHost(char* memory, Bytes size) {

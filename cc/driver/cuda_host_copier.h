@@ -10,8 +10,9 @@
 namespace gmlake {
 
 // Model: one stream that waits for nobody; it and the device's primary context are taken at Open. Host memory is mapped
-// anonymously in huge pages, filled by the thread that asks for it, and then registered: unlike cuMemHostAlloc, most of that
-// work runs on as many threads as ask. Invariant: after each call the thread has the context and the capture mode it had before.
+// anonymously in huge pages, filled by the thread that asks for it, and then registered: unlike cuMemHostAlloc, most of
+// that work runs on as many threads as ask. Invariant: after each call the thread has the context and the capture mode
+// it had before.
 class CudaHostCopier final : public HostCopier {
  public:
   // `cuda` must outlive the copier.

@@ -1,4 +1,5 @@
-// A table of functions of the driver, made of a list of their names: the pointers, and a way to find them in the library.
+// A table of functions of the driver, made of a list of their names: the pointers, and a way to find them in the
+// library.
 //
 //     #define MY_FUNCTIONS(X) X(cuStreamCreate) X(cuStreamDestroy)
 //     struct Functions { GMLAKE_CUDA_TABLE(MY_FUNCTIONS) };
@@ -15,19 +16,19 @@
 #include "cc/base/status.h"
 
 // The members of a struct, and Resolve(library), which says what the library lacks.
-#define GMLAKE_CUDA_TABLE(FUNCTIONS)          \
-  FUNCTIONS(GMLAKE_CUDA_MEMBER)               \
-  ::gmlake::Status Resolve(void* library) {   \
-    FUNCTIONS(GMLAKE_CUDA_FIND)               \
-    return ::gmlake::OkStatus();              \
+#define GMLAKE_CUDA_TABLE(FUNCTIONS)        \
+  FUNCTIONS(GMLAKE_CUDA_MEMBER)             \
+  ::gmlake::Status Resolve(void* library) { \
+    FUNCTIONS(GMLAKE_CUDA_FIND)             \
+    return ::gmlake::OkStatus();            \
   }
 
 #define GMLAKE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
-#define GMLAKE_CUDA_FIND(name)                                                                                       \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, GMLAKE_CUDA_SYMBOL(name)));                                 \
-  if (name == nullptr) {                                                                                             \
-    return ::gmlake::Status(::gmlake::StatusCode::kNotSupported,                                                     \
-                            "the NVIDIA driver has no " GMLAKE_CUDA_SYMBOL(name) "; update the driver");             \
+#define GMLAKE_CUDA_FIND(name)                                                                           \
+  name = reinterpret_cast<decltype(name)>(dlsym(library, GMLAKE_CUDA_SYMBOL(name)));                     \
+  if (name == nullptr) {                                                                                 \
+    return ::gmlake::Status(::gmlake::StatusCode::kNotSupported,                                         \
+                            "the NVIDIA driver has no " GMLAKE_CUDA_SYMBOL(name) "; update the driver"); \
   }
 #define GMLAKE_CUDA_SYMBOL(name) GMLAKE_CUDA_SYMBOL_OF(name)
 #define GMLAKE_CUDA_SYMBOL_OF(name) #name

@@ -58,8 +58,7 @@ struct CudaWork::State {
   CUmemoryPool pool = nullptr;
 };
 
-StatusOr<std::unique_ptr<CudaWork>> CudaWork::Open(const CudaFunctions& cuda,
-                                                   const std::string& path, int ordinal,
+StatusOr<std::unique_ptr<CudaWork>> CudaWork::Open(const CudaFunctions& cuda, const std::string& path, int ordinal,
                                                    Bytes pool_limit) {
   auto state = std::make_unique<State>(cuda);
   const StatusOr<void*> library = OpenCudaLibrary(path);
@@ -67,8 +66,7 @@ StatusOr<std::unique_ptr<CudaWork>> CudaWork::Open(const CudaFunctions& cuda,
   Status status = state->work.Resolve(*library);
   if (status.ok()) status = state->MakeContext(ordinal);
   if (status.ok()) {
-    status = state->Check(state->work.cuStreamCreate(&state->stream, CU_STREAM_NON_BLOCKING),
-                          "cuStreamCreate");
+    status = state->Check(state->work.cuStreamCreate(&state->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   }
   if (status.ok()) status = state->MakePool(pool_limit);
   if (!status.ok()) return status;
@@ -87,16 +85,14 @@ StreamHandle CudaWork::stream() const { return {state_->stream}; }
 
 Status CudaWork::Fill(Address address, Bytes size, uint32_t value) {
   return state_->Check(
-      state_->work.cuMemsetD32Async(address.value(), value, static_cast<size_t>(size.count() / 4),
-                                    state_->stream),
+      state_->work.cuMemsetD32Async(address.value(), value, static_cast<size_t>(size.count() / 4), state_->stream),
       "cuMemsetD32Async");
 }
 
 StatusOr<uint32_t> CudaWork::Read(Address address) {
   uint32_t value = 0;
-  Status status = state_->Check(
-      state_->work.cuMemcpyDtoHAsync(&value, address.value(), sizeof(value), state_->stream),
-      "cuMemcpyDtoHAsync");
+  Status status = state_->Check(state_->work.cuMemcpyDtoHAsync(&value, address.value(), sizeof(value), state_->stream),
+                                "cuMemcpyDtoHAsync");
   if (status.ok()) status = Synchronize();
   if (!status.ok()) return status;
   return value;
@@ -108,24 +104,22 @@ Status CudaWork::Synchronize() {
 
 StatusOr<Address> CudaWork::AllocateFromPool(Bytes size) {
   CUdeviceptr address = 0;
-  const Status status =
-      state_->Check(state_->work.cuMemAllocFromPoolAsync(
-                        &address, static_cast<size_t>(size.count()), state_->pool, state_->stream),
-                    "cuMemAllocFromPoolAsync");
+  const Status status = state_->Check(
+      state_->work.cuMemAllocFromPoolAsync(&address, static_cast<size_t>(size.count()), state_->pool, state_->stream),
+      "cuMemAllocFromPoolAsync");
   if (!status.ok()) return status;
   return Address(address);
 }
 
 Status CudaWork::FreeToPool(Address address) {
-  return state_->Check(state_->work.cuMemFreeAsync(address.value(), state_->stream),
-                       "cuMemFreeAsync");
+  return state_->Check(state_->work.cuMemFreeAsync(address.value(), state_->stream), "cuMemFreeAsync");
 }
 
 StatusOr<Bytes> CudaWork::PoolPeak() {
   uint64_t peak = 0;
-  const Status status = state_->Check(
-      state_->work.cuMemPoolGetAttribute(state_->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &peak),
-      "cuMemPoolGetAttribute");
+  const Status status =
+      state_->Check(state_->work.cuMemPoolGetAttribute(state_->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &peak),
+                    "cuMemPoolGetAttribute");
   if (!status.ok()) return status;
   return Bytes(static_cast<int64_t>(peak));
 }

@@ -1,5 +1,5 @@
-// Work for a device, and the driver's own stream-ordered pool: what a benchmark needs to see our allocator at work beside
-// the one that XLA's cuda_async uses. Not part of the product.
+// Work for a device, and the driver's own stream-ordered pool: what a benchmark needs to see our allocator at work
+// beside the one that XLA's cuda_async uses. Not part of the product.
 //
 // Free of cuda.h, so that cc/bench may include it.
 #ifndef GMLAKE_DRIVER_CUDA_WORK_H_
@@ -22,8 +22,7 @@ class CudaWork {
  public:
   // `path`: the driver that `cuda` was loaded from. The pool holds at most `pool_limit` and, like XLA's, keeps what it
   // has. Makes the device's primary context current.
-  static StatusOr<std::unique_ptr<CudaWork>> Open(const CudaFunctions& cuda,
-                                                  const std::string& path, int ordinal,
+  static StatusOr<std::unique_ptr<CudaWork>> Open(const CudaFunctions& cuda, const std::string& path, int ordinal,
                                                   Bytes pool_limit);
   ~CudaWork();
 

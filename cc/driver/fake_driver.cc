@@ -133,7 +133,8 @@ StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("create");
   if (!status.ok()) return status;
-  if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("create of a size that is no multiple of the granularity");
+  if (size <= Bytes(0) || size % granularity() != Bytes(0))
+    return Violate("create of a size that is no multiple of the granularity");
   if (Used() + foreign_ + size > total_) return Status(StatusCode::kOutOfMemory, "the device is full");
   const uint64_t handle = NewHandle();
   blocks_[handle] = {size, next_block_++};
@@ -155,7 +156,8 @@ StatusOr<Address> FakeDriver::Reserve(Bytes size) {
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("reserve");
   if (!status.ok()) return status;
-  if (size <= Bytes(0) || size % granularity() != Bytes(0)) return Violate("reserve of a size that is no multiple of the granularity");
+  if (size <= Bytes(0) || size % granularity() != Bytes(0))
+    return Violate("reserve of a size that is no multiple of the granularity");
   const Address address = NewAddress(size);
   reservations_[address] = size;
   return address;
@@ -166,7 +168,8 @@ Status FakeDriver::FreeAddress(Address address, Bytes size) {
   Status status = Enter("free address");
   if (!status.ok()) return status;
   const auto found = reservations_.find(address);
-  if (found == reservations_.end() || found->second != size) return Violate("addresses freed that were not reserved so");
+  if (found == reservations_.end() || found->second != size)
+    return Violate("addresses freed that were not reserved so");
   if (AnyMapped(address, size)) return Violate("addresses freed while something is mapped there");
   reservations_.erase(found);
   return OkStatus();

@@ -29,8 +29,8 @@ class FakeDriver final : public Driver {
   // Script.
   // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
   void FailCalls(int64_t first, int64_t count, StatusCode code);
-  // Of the calls with this name ("create", "map", "set access", "unmap", "release", "reserve", "free address", "record",
-  // "wait on host", "wait on stream", "query capture"), `count` fail after `skip` that do not.
+  // Of the calls with this name ("create", "map", "set access", "unmap", "release", "reserve", "free address",
+  // "record", "wait on host", "wait on stream", "query capture"), `count` fail after `skip` that do not.
   void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
   void StopFailing();
   // Called at the start of every Create, Map or WaitOnHost, without a lock: a place to hold a thread, or to do in the
@@ -43,8 +43,8 @@ class FakeDriver final : public Driver {
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
-  // From now on names are given again as soon as they are free, the lowest first: handles, events, and addresses, with no
-  // gap between reservations. What is kept by a name that is gone then meets another that bears it.
+  // From now on names are given again as soon as they are free, the lowest first: handles, events, and addresses, with
+  // no gap between reservations. What is kept by a name that is gone then meets another that bears it.
   void ReuseNames() { reuse_names_ = true; }
   // Queues work on `stream` that touches [address, address + size); all of it must be accessible. Work of different
   // owners on the same physical bytes must be in order: a violation if nothing makes this work wait for the other.
@@ -61,7 +61,7 @@ class FakeDriver final : public Driver {
   int64_t num_failed() const;  // of these, those that the script made fail
   int64_t num_failed_unmaps() const;
   int64_t num_mapping_changes() const;  // maps and unmaps that happened
-  int64_t num_blocks() const;  // handles not yet released
+  int64_t num_blocks() const;           // handles not yet released
   int64_t num_mappings() const;
   int64_t num_reservations() const;
   int64_t num_events() const;  // recorded and not destroyed

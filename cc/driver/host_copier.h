@@ -1,7 +1,7 @@
 // Copies between a device and host memory, for a device whose memory is given away for a while.
 //
-// Beside driver.h and not in it: serving requests never copies. CUDA's form is cuda_host_copier.h; tests of the core have
-// one that knows what it copied.
+// Beside driver.h and not in it: serving requests never copies. CUDA's form is cuda_host_copier.h; tests of the core
+// have one that knows what it copied.
 #ifndef GMLAKE_DRIVER_HOST_COPIER_H_
 #define GMLAKE_DRIVER_HOST_COPIER_H_
 
@@ -10,8 +10,8 @@
 
 namespace gmlake {
 
-// One device. Thread rule: host memory may be made by several threads at once; everything else is for one thread at a time.
-// Cost: copies run at the speed of the link to the host if they are large and several are queued.
+// One device. Thread rule: host memory may be made by several threads at once; everything else is for one thread at a
+// time. Cost: copies run at the speed of the link to the host if they are large and several are queued.
 class HostCopier {
  public:
   virtual ~HostCopier() = default;

@@ -16,8 +16,7 @@ uint64_t Key(EventHandle event) { return reinterpret_cast<uint64_t>(event.value)
 // One call through the interface: holds the lock and counts the time, that for the lock included.
 class ModelDriver::Call {
  public:
-  explicit Call(ModelDriver* driver)
-      : start_(Clock::now()), lock_(driver->mutex_), driver_(driver) {}
+  explicit Call(ModelDriver* driver) : start_(Clock::now()), lock_(driver->mutex_), driver_(driver) {}
   ~Call() { driver_->time_inside_ += Clock::now() - start_; }
 
  private:
@@ -39,8 +38,7 @@ StatusOr<BlockHandle> ModelDriver::Create(Bytes size) {
   if (!IsMultiple(size)) return Misuse("create: size is no multiple of the granularity");
   ++calls_.create;
   calls_.time_us += CostPerBlock(DriverCall::kCreate, size);
-  if (in_use_ + size > total_)
-    return Status(StatusCode::kOutOfMemory, "the modelled device has no memory left");
+  if (in_use_ + size > total_) return Status(StatusCode::kOutOfMemory, "the modelled device has no memory left");
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
   blocks_[next_block_].size = size;
@@ -122,8 +120,7 @@ Status ModelDriver::Map(Address address, Bytes size, BlockHandle handle) {
   if (block == blocks_.end() || block->second.released) return Misuse("map: no such block");
   if (block->second.size != size) return Misuse("map: a block is mapped whole or not at all");
   if (!IsReserved(address, size)) return Misuse("map: addresses are not reserved");
-  if ((address - Address()) % granularity() != Bytes(0))
-    return Misuse("map: address is not aligned");
+  if ((address - Address()) % granularity() != Bytes(0)) return Misuse("map: address is not aligned");
   if (Overlaps(address, size)) return Misuse("map: something is mapped there");
   ++calls_.map;
   calls_.time_us += CostPerBlock(DriverCall::kMap, size);
@@ -136,8 +133,7 @@ Status ModelDriver::SetAccess(Address address, Bytes size) {
   const Call call(this);
   if (!IsCovered(address, size)) return Misuse("set access: not a run of whole mappings");
   ++calls_.set_access;
-  for (auto it = mappings_.find(address); it != mappings_.end() && it->first < address + size;
-       ++it) {
+  for (auto it = mappings_.find(address); it != mappings_.end() && it->first < address + size; ++it) {
     calls_.time_us += CostPerBlock(DriverCall::kSetAccess, it->second.size);
     it->second.accessible = true;
   }
@@ -191,8 +187,7 @@ StatusOr<EventHandle> ModelDriver::RecordEvent(StreamHandle) {
 
 Status ModelDriver::CheckEvent(EventHandle event) {
   calls_.time_us += kEventCost;
-  return events_.count(Key(event)) != 0 ? OkStatus()
-                                        : Misuse("event: never recorded, or destroyed");
+  return events_.count(Key(event)) != 0 ? OkStatus() : Misuse("event: never recorded, or destroyed");
 }
 
 StatusOr<bool> ModelDriver::IsComplete(EventHandle event) {

@@ -65,10 +65,9 @@ void Transaction::UndoCreate(const Step& step) {
 }
 
 void Transaction::UndoReserve(const Step& step) {
-  const bool holds_stuck_map =
-      std::any_of(stuck_maps_.begin(), stuck_maps_.end(), [&](const Step& map) {
-        return step.address <= map.address && map.address < step.address + step.size;
-      });
+  const bool holds_stuck_map = std::any_of(stuck_maps_.begin(), stuck_maps_.end(), [&](const Step& map) {
+    return step.address <= map.address && map.address < step.address + step.size;
+  });
   if (!holds_stuck_map && driver_->FreeAddress(step.address, step.size).ok()) return;
   ++wreckage_->ranges;
 }

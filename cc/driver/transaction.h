@@ -28,8 +28,8 @@ struct Wreckage {
   std::vector<Place> mapped;
 };
 
-// Model: a list of done steps, newest last; one run of the driver until it is committed or undone. Invariant: every entry was acknowledged by the driver and not yet undone.
-// Thread rule: one thread. Cost: the driver calls themselves.
+// Model: a list of done steps, newest last; one run of the driver until it is committed or undone. Invariant: every
+// entry was acknowledged by the driver and not yet undone. Thread rule: one thread. Cost: the driver calls themselves.
 class Transaction {
  public:
   Transaction(Driver* driver, Wreckage* wreckage);

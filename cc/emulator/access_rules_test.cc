@@ -24,9 +24,7 @@ void Collective(CUdeviceptr at, size_t size) {
   GMLAKE_CALL(gmlake_emulator_collective)(buffer, size, buffer, size, 2, nullptr);
 }
 
-TEST_F(AccessRulesTest, AMappingThatWasOpenedMayBeTouched) {
-  EXPECT_EQ(Fill(MapOn(0, true), kGranule), CUDA_SUCCESS);
-}
+TEST_F(AccessRulesTest, AMappingThatWasOpenedMayBeTouched) { EXPECT_EQ(Fill(MapOn(0, true), kGranule), CUDA_SUCCESS); }
 
 TEST_F(AccessRulesTest, AMappingThatWasNotOpenedMayNot) {
   EXPECT_EQ(Fill(MapOn(0, false), kGranule), CUDA_ERROR_INVALID_VALUE);
@@ -144,9 +142,9 @@ TEST_F(AccessRulesTest, NothingIsSharedWithOtherProcesses) {
   CUipcMemHandle ipc;
   EXPECT_EQ(GMLAKE_CALL(cuIpcGetMemHandle)(&ipc, pair.at), CUDA_ERROR_INVALID_VALUE);
   int descriptor = -1;
-  EXPECT_NE(GMLAKE_CALL(cuMemExportToShareableHandle)(&descriptor, pair.first,
-                                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-            CUDA_SUCCESS);
+  EXPECT_NE(
+      GMLAKE_CALL(cuMemExportToShareableHandle)(&descriptor, pair.first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+      CUDA_SUCCESS);
 }
 
 // The attribute promises fabric handles, the call refuses them, as on a machine whose GPUs are in no fabric.

@@ -18,8 +18,8 @@ struct Mapping {
   uint64_t begin;
   size_t size;
   BlockHandle block;
-  int device;                                  // where the block lives
-  std::vector<CUmemAccess_flags> access;       // by device
+  int device;                             // where the block lives
+  std::vector<CUmemAccess_flags> access;  // by device
 
   uint64_t end() const { return begin + size; }
 };

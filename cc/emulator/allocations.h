@@ -17,7 +17,7 @@ struct Allocation {
   size_t size;
   Kind kind;
   int device;
-  MemoryPool* pool;         // null for host memory
+  MemoryPool* pool;  // null for host memory
   uint64_t id;
   bool is_ready = true;     // false until the allocation's turn comes in its stream
   bool is_freeing = false;  // true once a free is queued

@@ -24,9 +24,18 @@ Registry& registry() {
   return *all;
 }
 
-constexpr const char* kMemoryCalls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease",
-                                        "cuMemAddressReserve", "cuMemAddressFree", "cuMemAlloc_v2", "cuMemFree_v2",
-                                        "cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync"};
+constexpr const char* kMemoryCalls[] = {"cuMemCreate",
+                                        "cuMemMap",
+                                        "cuMemSetAccess",
+                                        "cuMemUnmap",
+                                        "cuMemRelease",
+                                        "cuMemAddressReserve",
+                                        "cuMemAddressFree",
+                                        "cuMemAlloc_v2",
+                                        "cuMemFree_v2",
+                                        "cuMemAllocAsync",
+                                        "cuMemAllocFromPoolAsync",
+                                        "cuMemFreeAsync"};
 
 }  // namespace
 

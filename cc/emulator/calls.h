@@ -33,9 +33,8 @@ uint64_t CountMemoryCalls();
 
 }  // namespace gmlake::emulator
 
-#define GMLAKE_ENTRY()                                                                \
-  static auto* const gmlake_call = new ::gmlake::emulator::Call(__func__);            \
-  if (const int gmlake_fault = gmlake_call->Enter(); gmlake_fault != 0)               \
-  return static_cast<CUresult>(gmlake_fault)
+#define GMLAKE_ENTRY()                                                     \
+  static auto* const gmlake_call = new ::gmlake::emulator::Call(__func__); \
+  if (const int gmlake_fault = gmlake_call->Enter(); gmlake_fault != 0) return static_cast<CUresult>(gmlake_fault)
 
 #endif  // GMLAKE_EMULATOR_CALLS_H_

@@ -58,8 +58,8 @@ CUresult CheckNothingCaptured(const char* call);
 
 }  // namespace gmlake::emulator
 
-#define GMLAKE_ENTRY_OUTSIDE_CAPTURE()                                                           \
-  GMLAKE_ENTRY();                                                                                \
+#define GMLAKE_ENTRY_OUTSIDE_CAPTURE()                                                                       \
+  GMLAKE_ENTRY();                                                                                            \
   if (const CUresult captured = ::gmlake::emulator::CheckOutsideCapture(__func__); captured != CUDA_SUCCESS) \
   return captured
 

@@ -97,7 +97,10 @@ TEST_F(CaptureRulesTest, AThreadLocalCaptureDoesNotBindOtherThreads) {
 TEST_F(CaptureRulesTest, AGlobalCaptureBindsEveryThread) {
   Begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
   CUresult allocated = CUDA_SUCCESS;
-  std::thread([&] { CUdeviceptr at; allocated = GMLAKE_CALL(cuMemAlloc)(&at, 100); }).join();
+  std::thread([&] {
+    CUdeviceptr at;
+    allocated = GMLAKE_CALL(cuMemAlloc)(&at, 100);
+  }).join();
   EXPECT_EQ(allocated, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   End();
   ExpectBroken("capture");

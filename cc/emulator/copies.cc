@@ -94,7 +94,8 @@ Operation FillOperation(const CUDA_MEMSET_NODE_PARAMS& fill, int device) {
   Operation operation;
   operation.what = "memset";
   operation.type = CU_GRAPH_NODE_TYPE_MEMSET;
-  AddSpan(&operation, {fill.dst, device}, BytesBetween(rows, fill.width * fill.elementSize, height, 1), /*is_write=*/true);
+  AddSpan(&operation, {fill.dst, device}, BytesBetween(rows, fill.width * fill.elementSize, height, 1),
+          /*is_write=*/true);
   operation.run = [=] {
     for (size_t y = 0; y < height; ++y) FillRow(rows.At(y, 0), fill);
   };

@@ -27,9 +27,7 @@ class Elf {
   int num_sections() const { return header_->e_shnum; }
   const Elf64_Shdr& section(int i) const { return sections_[i]; }
   const char* data(const Elf64_Shdr& section) const { return image_ + section.sh_offset; }
-  const char* name(const Elf64_Shdr& section) const {
-    return data(sections_[header_->e_shstrndx]) + section.sh_name;
-  }
+  const char* name(const Elf64_Shdr& section) const { return data(sections_[header_->e_shstrndx]) + section.sh_name; }
 
  private:
   const char* image_;

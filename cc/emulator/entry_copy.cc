@@ -34,7 +34,8 @@ CUresult CheckAndRun(Operation operation) {
 
 // Pageable memory is read before the call returns, so that the caller may change it.
 Operation FromHost(uint64_t to, const void* from, size_t size, int device) {
-  if (!settings().async || IsPinned(from)) return CopyOperation("copy to device", OnDevice(to, device), OnHost(from), size);
+  if (!settings().async || IsPinned(from))
+    return CopyOperation("copy to device", OnDevice(to, device), OnHost(from), size);
   const char* const bytes = static_cast<const char*>(from);
   auto staged = std::make_shared<const std::vector<char>>(bytes, bytes + size);
   Operation copy = CopyOperation("copy to device", OnDevice(to, device), OnHost(staged->data()), size);
@@ -81,8 +82,8 @@ CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size
 // Into pageable memory the call returns when the bytes are there.
 CUresult CUDAAPI cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream stream) {
   GMLAKE_ENTRY();
-  const CUresult copied = CheckAndSubmit(
-      stream, CopyOperation("copy to host", OnHost(to), OnDevice(from, DeviceOf(stream)), size));
+  const CUresult copied =
+      CheckAndSubmit(stream, CopyOperation("copy to host", OnHost(to), OnDevice(from, DeviceOf(stream)), size));
   const bool is_captured = !IsDefaultStream(stream) && stream->capture != nullptr;
   if (copied == CUDA_SUCCESS && !is_captured && !IsPinned(to)) Drain(stream);
   return copied;

@@ -123,8 +123,7 @@ CUresult StoreAttribute(void* out, CUpointer_attribute attribute, uint64_t point
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return Store<CUdeviceptr>(out, facts.begin);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return Store<size_t>(out, facts.size);
     case CU_POINTER_ATTRIBUTE_MAPPED: return Store<int>(out, facts.is_known);
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store<CUmemoryPool>(out, static_cast<CUmemoryPool>(facts.pool));
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return Store<CUmemoryPool>(out, static_cast<CUmemoryPool>(facts.pool));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return Store<int>(out, 3);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:

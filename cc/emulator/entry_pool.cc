@@ -120,7 +120,9 @@ uint64_t PoolAttribute(const MemoryPool& pool, CUmemPool_attribute attribute) {
   }
 }
 
-bool IsReusePolicy(CUmemPool_attribute attribute) { return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES; }
+bool IsReusePolicy(CUmemPool_attribute attribute) {
+  return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
 
 }  // namespace
 }  // namespace gmlake::emulator

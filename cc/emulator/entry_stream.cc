@@ -232,8 +232,8 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
   return BeginCapture(stream, nullptr, mode);
 }
 
-CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode*,
-                                             const CUgraphEdgeData*, size_t, CUstreamCaptureMode mode) {
+CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode*, const CUgraphEdgeData*,
+                                             size_t, CUstreamCaptureMode mode) {
   GMLAKE_ENTRY();
   return BeginCapture(stream, graph, mode);
 }
@@ -247,9 +247,9 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* sta
   GMLAKE_ENTRY();
   if (const CUresult alive = CheckStream(stream, __func__); alive != CUDA_SUCCESS) return alive;
   const bool is_captured = !IsDefaultStream(stream) && stream->capture != nullptr;
-  *status = !is_captured                     ? CU_STREAM_CAPTURE_STATUS_NONE
-            : stream->capture->is_valid()    ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                                             : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  *status = !is_captured                  ? CU_STREAM_CAPTURE_STATUS_NONE
+            : stream->capture->is_valid() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                          : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   return CUDA_SUCCESS;
 }
 

@@ -67,8 +67,8 @@ CUresult RecordEvent(CUevent event, CUstream stream) {
   auto recording = std::make_shared<Recording>();
   if (!IsDefaultStream(stream)) recording->clock = stream->queue->Now();
   Remember(event, recording, nullptr);
-  return Submit(stream, EventOperation("event record", CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-                                       [recording] { recording->Complete(); }));
+  return Submit(
+      stream, EventOperation("event record", CU_GRAPH_NODE_TYPE_EVENT_RECORD, [recording] { recording->Complete(); }));
 }
 
 CUresult WaitForEvent(CUstream stream, CUevent event) {
@@ -77,7 +77,8 @@ CUresult WaitForEvent(CUstream stream, CUevent event) {
   const auto recording = event->Last();
   if (recording == nullptr) return CheckStream(stream, "event wait");
   if (!IsDefaultStream(stream)) stream->queue->Follow(recording->clock);
-  return Submit(stream, EventOperation("event wait", CU_GRAPH_NODE_TYPE_WAIT_EVENT, [recording] { recording->Wait(); }));
+  return Submit(stream,
+                EventOperation("event wait", CU_GRAPH_NODE_TYPE_WAIT_EVENT, [recording] { recording->Wait(); }));
 }
 
 }  // namespace gmlake::emulator

@@ -20,7 +20,7 @@ struct CUgraphNode_st {
 
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
-  std::vector<std::unique_ptr<CUgraph_st>> bodies;      // of conditional nodes
+  std::vector<std::unique_ptr<CUgraph_st>> bodies;  // of conditional nodes
   std::vector<std::unique_ptr<std::vector<CUgraph>>> body_lists;
 };
 

@@ -135,7 +135,8 @@ int gmlake_emulator_collective(const void* from, size_t from_size, void* to, siz
   collective.what = "collective";
   collective.type = CU_GRAPH_NODE_TYPE_KERNEL;
   for (int device = 0; device < devices; ++device) {
-    collective.spans.push_back({reinterpret_cast<uint64_t>(from), from_size, device, /*is_write=*/false, /*is_copy=*/false});
+    collective.spans.push_back(
+        {reinterpret_cast<uint64_t>(from), from_size, device, /*is_write=*/false, /*is_copy=*/false});
     collective.spans.push_back({reinterpret_cast<uint64_t>(to), to_size, device, /*is_write=*/true, /*is_copy=*/false});
   }
   return Submit(static_cast<CUstream>(stream), std::move(collective));

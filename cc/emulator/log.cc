@@ -14,8 +14,8 @@ constexpr size_t kLongestLine = 1024;
 constexpr size_t kDescribedViolations = 50;
 
 constexpr const char* kRuleNames[kNumRules] = {
-    "map", "unmap", "double-unmap", "unmap-in-use", "access", "release",
-    "reservation", "free", "use-after-free", "use-before-alloc", "overrun", "handle", "race", "capture"};
+    "map",  "unmap",          "double-unmap",     "unmap-in-use", "access", "release", "reservation",
+    "free", "use-after-free", "use-before-alloc", "overrun",      "handle", "race",    "capture"};
 
 std::atomic<uint64_t> g_by_rule[kNumRules];
 

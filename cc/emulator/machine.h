@@ -23,10 +23,10 @@ struct Device {
   CUctx_st primary_context;
   int primary_holders = 0;
   unsigned primary_flags = 0;
-  std::unique_ptr<CUmemPoolHandle_st> plain;         // cuMemAlloc
+  std::unique_ptr<CUmemPoolHandle_st> plain;  // cuMemAlloc
   std::unique_ptr<CUmemPoolHandle_st> default_pool;
   CUmemoryPool current_pool = nullptr;
-  std::vector<bool> peers;                           // devices whose plain memory this one may reach
+  std::vector<bool> peers;  // devices whose plain memory this one may reach
 };
 
 struct Machine {

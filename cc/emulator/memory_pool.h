@@ -74,10 +74,10 @@ class MemoryPool {
   AddressWindow* window_;
   PhysicalMemory* memory_;
   size_t chunk_, limit_, threshold_ = 0;
-  uint64_t begin_ = 0;                               // the pool's addresses; 0 before the first request
+  uint64_t begin_ = 0;  // the pool's addresses; 0 before the first request
   size_t span_ = 0;
-  std::map<uint64_t, std::vector<Extent>> slots_;    // mapped chunks by address
-  FreeList free_;                                    // free and mapped
+  std::map<uint64_t, std::vector<Extent>> slots_;  // mapped chunks by address
+  FreeList free_;                                  // free and mapped
   FreeList unmapped_;
   size_t used_ = 0, peak_used_ = 0, peak_reserved_ = 0;
   std::vector<bool> open_to_;

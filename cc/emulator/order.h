@@ -24,7 +24,8 @@ class Clock {
   std::map<uint64_t, uint64_t> until_;
 };
 
-// Bytes that work reads or writes: of a physical block, whatever address led there, or at an address that is no mapping.
+// Bytes that work reads or writes: of a physical block, whatever address led there, or at an address that is no
+// mapping.
 struct Place {
   BlockHandle block;  // 0: none, and `begin` is an address
   uint64_t begin, end;

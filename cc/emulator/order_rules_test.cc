@@ -5,7 +5,8 @@
 
 #include "cc/emulator/conformance/emulated.h"
 
-// Some programs here race on purpose. ThreadSanitizer, which sees the emulated device do as it is told, shall look away.
+// Some programs here race on purpose. ThreadSanitizer, which sees the emulated device do as it is told, shall look
+// away.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions() {
   return "race:gmlake::emulator::FillOperation\n";
 }

@@ -18,7 +18,7 @@ struct PhysicalBlock {
   int device;
   CUmemAllocationProp properties;
   std::vector<Extent> extents;
-  int holders = 1;   // cuMemCreate and cuMemRetainAllocationHandle, less cuMemRelease
+  int holders = 1;  // cuMemCreate and cuMemRetainAllocationHandle, less cuMemRelease
   int mappings = 0;
 };
 

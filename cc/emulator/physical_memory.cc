@@ -59,8 +59,8 @@ void PhysicalMemory::Give(const std::vector<Extent>& extents) {
 bool PhysicalMemory::MapAt(uint64_t address, const std::vector<Extent>& extents, int protection) const {
   for (const Extent& extent : extents) {
     void* const wanted = reinterpret_cast<void*>(address);
-    void* const mapped = mmap(wanted, extent.size, protection, MAP_SHARED | MAP_FIXED, file_,
-                              static_cast<off_t>(extent.offset));
+    void* const mapped =
+        mmap(wanted, extent.size, protection, MAP_SHARED | MAP_FIXED, file_, static_cast<off_t>(extent.offset));
     if (mapped == MAP_FAILED) {
       Log("mmap of emulated device memory: %m");
       return false;
@@ -71,8 +71,8 @@ bool PhysicalMemory::MapAt(uint64_t address, const std::vector<Extent>& extents,
 }
 
 void PhysicalMemory::Poison(const Extent& extent) const {
-  void* const view = mmap(nullptr, extent.size, PROT_READ | PROT_WRITE, MAP_SHARED, file_,
-                          static_cast<off_t>(extent.offset));
+  void* const view =
+      mmap(nullptr, extent.size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(extent.offset));
   if (view == MAP_FAILED) return;
   std::memset(view, settings().poison, extent.size);
   munmap(view, extent.size);

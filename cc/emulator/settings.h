@@ -8,7 +8,8 @@
 //   GMLAKE_EMULATOR_FAULTS=             which calls fail or are slow (faults.h has the grammar)
 //   GMLAKE_EMULATOR_DOUBLE_UNMAP=accept refuse: unmapping what is not mapped is a violation. A real driver accepts
 //                                       it, and XLA's `vmm` allocator does it for every range.
-//   GMLAKE_EMULATOR_POOL=right          hasty: a pool that is wrong on purpose. It takes memory back, and unmaps it, when
+//   GMLAKE_EMULATOR_POOL=right          hasty: a pool that is wrong on purpose. It takes memory back, and unmaps it,
+//   when
 //                                       the free is called instead of when its turn comes. Tests of the checks use it.
 //   GMLAKE_EMULATOR_POISON=             byte (0 to 255) that fills new memory; without it, new memory is zero
 //   GMLAKE_EMULATOR_SHARED=             file through which processes share the devices: what one holds the others lack

@@ -32,12 +32,14 @@ bool HasEnded(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
 
 }  // namespace
 
-SharedUse::SharedUse(const std::string& path, int device) : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+SharedUse::SharedUse(const std::string& path, int device)
+    : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
   constexpr size_t kStride = 4096;
   static_assert(sizeof(Table) <= kStride, "a page holds a device's rows");
   if (device >= kDevices) Reject(path, "too many devices");
   if (file_ < 0 || ftruncate(file_, kStride * kDevices) != 0) Reject(path, "the file cannot be written");
-  void* const page = mmap(nullptr, kStride, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(kStride) * device);
+  void* const page =
+      mmap(nullptr, kStride, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(kStride) * device);
   if (page == MAP_FAILED) Reject(path, "the file cannot be mapped");
   table_ = static_cast<Table*>(page);
 }

@@ -1,4 +1,5 @@
-// How much of an emulated device other processes hold, where several of them share it: a file in which each counts its bytes.
+// How much of an emulated device other processes hold, where several of them share it: a file in which each counts its
+// bytes.
 //
 // Only the counts are shared, which is all that one process can see of another's memory.
 #ifndef GMLAKE_EMULATOR_SHARED_USE_H_
@@ -12,8 +13,9 @@
 
 namespace gmlake::emulator {
 
-// Model: a row for each process, in a file that stays. What a process that has ended held is free. Thread rule: the machine's
-// lock; between processes, a lock on the file, which the kernel takes from a process that ends. Cost: three system calls.
+// Model: a row for each process, in a file that stays. What a process that has ended held is free. Thread rule: the
+// machine's lock; between processes, a lock on the file, which the kernel takes from a process that ends. Cost: three
+// system calls.
 class SharedUse {
  public:
   // Ends the process if the file cannot be used: a test would lie.

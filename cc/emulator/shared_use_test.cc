@@ -1,4 +1,5 @@
-// Two processes and one emulated device: what one holds the other cannot have, until it is given back or its holder has ended.
+// Two processes and one emulated device: what one holds the other cannot have, until it is given back or its holder has
+// ended.
 
 #include "cc/emulator/shared_use.h"
 

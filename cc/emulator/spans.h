@@ -15,9 +15,7 @@ struct Span {
   bool is_write;
   bool is_copy;  // copies reach a peer's plain memory without peer access, kernels do not
 
-  bool Overlaps(uint64_t other, size_t other_size) const {
-    return begin < other + other_size && other < begin + size;
-  }
+  bool Overlaps(uint64_t other, size_t other_size) const { return begin < other + other_size && other < begin + size; }
 };
 
 // When a span is looked at. At the call, work of the past may still be queued, so only what can never become right is

@@ -1,4 +1,5 @@
-// What we are doing in this process, in one line that is always true: shown by `gmlake_jax.state()` and `gmlake doctor`.
+// What we are doing in this process, in one line that is always true: shown by `gmlake_jax.state()` and `gmlake
+// doctor`.
 #ifndef GMLAKE_PJRT_ACTIVITY_H_
 #define GMLAKE_PJRT_ACTIVITY_H_
 

@@ -25,7 +25,8 @@ using gmlake::ServedDevice;
 using gmlake::Status;
 
 int Install(const char* stock_path, const GmlakeOptions* given, char* message, size_t size) {
-  if (stock_path == nullptr) return Answer(Status(gmlake::StatusCode::kInvalidArgument, "no CUDA plugin was named"), message, size);
+  if (stock_path == nullptr)
+    return Answer(Status(gmlake::StatusCode::kInvalidArgument, "no CUDA plugin was named"), message, size);
   const gmlake::StatusOr<gmlake::Options> options = gmlake::OptionsFrom(given);
   if (!options.ok()) return Answer(options.status(), message, size);
   return Answer(Installation::Instance().Install(stock_path, *options), message, size);
@@ -66,7 +67,8 @@ int64_t Trim(int ordinal, int64_t target_bytes) {
 int SetLimit(int ordinal, int64_t bytes, char* message, size_t size) {
   ServedDevice* device = FindDevice(ordinal);
   if (device != nullptr) return Answer(device->core().SetLimit(Bytes(bytes)), message, size);
-  return Answer({gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"}, message, size);
+  return Answer({gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"}, message,
+                size);
 }
 
 void Write(const gmlake::SleepReport& report, GmlakeSleepReport* target) {
@@ -74,7 +76,8 @@ void Write(const gmlake::SleepReport& report, GmlakeSleepReport* target) {
              report.total_seconds};
 }
 
-int AnswerSleep(const gmlake::StatusOr<gmlake::SleepReport>& done, GmlakeSleepReport* report, char* message, size_t size) {
+int AnswerSleep(const gmlake::StatusOr<gmlake::SleepReport>& done, GmlakeSleepReport* report, char* message,
+                size_t size) {
   if (done.ok()) Write(*done, report);
   return Answer(done.status(), message, size);
 }
@@ -157,10 +160,25 @@ int Probe(const char* driver_path, char* text, size_t size) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const GmlakeApi* GmlakeGetApi() {
-  static const GmlakeApi api = {sizeof(GmlakeApi), &Install,    &IsInstalled, &NumDevices, &State,
-                                &ReadStats,        &ResetPeaks, &Trim,        &SetLimit,   &Sleep,
-                                &Wake,             &IsAsleep,   &Tag,         &SharedAddresses,
-                                &PrepareSleep,     &Unprepared, &ReleaseHostStore, &DeviceMemory, &Probe,
+  static const GmlakeApi api = {sizeof(GmlakeApi),
+                                &Install,
+                                &IsInstalled,
+                                &NumDevices,
+                                &State,
+                                &ReadStats,
+                                &ResetPeaks,
+                                &Trim,
+                                &SetLimit,
+                                &Sleep,
+                                &Wake,
+                                &IsAsleep,
+                                &Tag,
+                                &SharedAddresses,
+                                &PrepareSleep,
+                                &Unprepared,
+                                &ReleaseHostStore,
+                                &DeviceMemory,
+                                &Probe,
                                 gmlake::HistoryApi()};
   return &api;
 }

@@ -40,7 +40,7 @@ struct GmlakeSleepOptions {
   size_t struct_size;
   const int32_t* dropped_tags;  // what has one of these tags is not kept
   size_t num_dropped_tags;
-  int64_t patience_ms;          // how long work that is queued may still take
+  int64_t patience_ms;  // how long work that is queued may still take
 };
 
 struct GmlakeSleepReport {
@@ -65,7 +65,7 @@ struct GmlakeApi {
 
   int (*stats)(int device, gmlake::AllocatorStats* stats);  // 0, or -1: no such device
   int (*reset_peaks)(int device);
-  int64_t (*trim)(int device, int64_t target_bytes);        // bytes given back, or -1
+  int64_t (*trim)(int device, int64_t target_bytes);  // bytes given back, or -1
   int (*set_limit)(int device, int64_t bytes, char* message, size_t message_size);
 
   // Sleep and wake (gmlake_jax/sleeping.py says what they promise). 0, or -1 and why.

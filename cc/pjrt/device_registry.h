@@ -1,8 +1,8 @@
 // Which devices we serve, and which of them a pool or an address belongs to.
 //
-// A device's default pool names the device in every request (XLA's cuda_async allocator, and only it, allocates from the
-// default pool; memory of other kinds, such as collective memory or separate temporary buffers, comes from elsewhere), so
-// a request needs no question to the driver about the current device.
+// A device's default pool names the device in every request (XLA's cuda_async allocator, and only it, allocates from
+// the default pool; memory of other kinds, such as collective memory or separate temporary buffers, comes from
+// elsewhere), so a request needs no question to the driver about the current device.
 #ifndef GMLAKE_PJRT_DEVICE_REGISTRY_H_
 #define GMLAKE_PJRT_DEVICE_REGISTRY_H_
 
@@ -48,7 +48,8 @@ class DeviceRegistry {
   void ReleaseIdleMemory() const;
   // The same and the host's, after the last client is gone.
   void Retire() const;
-  // These devices will soon be asked for so many bytes at once: what can be made ready for it is made in the background.
+  // These devices will soon be asked for so many bytes at once: what can be made ready for it is made in the
+  // background.
   void Expect(const std::vector<int>& ordinals, Bytes size);
   bool stitches_ahead() const { return options_.stitch_ahead; }
   // The process ends: no more work in the background.
@@ -64,10 +65,10 @@ class DeviceRegistry {
 
   const Options options_;
 
-  std::mutex mutex_;                           // for Serve
-  std::unique_ptr<CudaFunctions> cuda_;        // guarded by mutex_
-  std::vector<CudaDevice> visible_;            // guarded by mutex_
-  std::unique_ptr<Housekeeper> housekeeper_;   // guarded by mutex_
+  std::mutex mutex_;                          // for Serve
+  std::unique_ptr<CudaFunctions> cuda_;       // guarded by mutex_
+  std::vector<CudaDevice> visible_;           // guarded by mutex_
+  std::unique_ptr<Housekeeper> housekeeper_;  // guarded by mutex_
 
   std::array<const void*, kMaxDevices> pools_{};
   std::array<std::unique_ptr<ServedDevice>, kMaxDevices> devices_;

@@ -33,8 +33,10 @@ std::atomic<DestroyFunction> driver_destroy{nullptr};
 CudaResult RefuseInChild() {
   static std::atomic<bool> told{false};
   if (!told.exchange(true)) {
-    std::fputs("gmlake_jax: this process was forked from one that uses the GPU and cannot use it too; "
-               "start it with the \"spawn\" method instead\n", stderr);
+    std::fputs(
+        "gmlake_jax: this process was forked from one that uses the GPU and cannot use it too; "
+        "start it with the \"spawn\" method instead\n",
+        stderr);
   }
   return ToCudaResult(StatusCode::kFailedPrecondition);
 }
@@ -120,8 +122,7 @@ StatusOr<HookPoint> FindHookPoint(void* library) {
 Status InstallDriverHook(const HookPoint& point, DeviceRegistry* registry) {
   served.store(registry, std::memory_order_release);
   SetReliever([registry] { registry->ReleaseIdleMemory(); });
-  return PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&dlsym),
-                       reinterpret_cast<void*>(&LookUp));
+  return PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&dlsym), reinterpret_cast<void*>(&LookUp));
 }
 
 void RemoveDriverHook(const HookPoint& point) {

@@ -1,7 +1,7 @@
 // What a program returns, looked at before its caller sees it.
 //
-// A program's failure may come with its results: then they are in error from the start, and the call itself succeeds. Where
-// an allocation of ours on this very thread made it fail, the results can be taken back and the program run again
+// A program's failure may come with its results: then they are in error from the start, and the call itself succeeds.
+// Where an allocation of ours on this very thread made it fail, the results can be taken back and the program run again
 // (retry_entries.h).
 #ifndef GMLAKE_PJRT_EARLY_RESULTS_H_
 #define GMLAKE_PJRT_EARLY_RESULTS_H_

@@ -70,9 +70,9 @@ void CollectSlots(const ElfImage& image, const DynamicTables& tables, const Relo
   if (table.first == nullptr) return;
   const size_t count = table.size_bytes / sizeof(ElfW(Rela));
   for (size_t i = 0; i < count; ++i) {
-    const ElfW(Rela)& relocation = table.first[i];
+    const ElfW(Rela) & relocation = table.first[i];
     if (!IsFunctionSlot(image.machine, ELF64_R_TYPE(relocation.r_info))) continue;
-    const ElfW(Sym)& imported = tables.symbols[ELF64_R_SYM(relocation.r_info)];
+    const ElfW(Sym) & imported = tables.symbols[ELF64_R_SYM(relocation.r_info)];
     if (symbol != tables.strings + imported.st_name) continue;
     slots->push_back(reinterpret_cast<void**>(image.base + relocation.r_offset));
   }
@@ -91,9 +91,8 @@ std::string Hex(const void* pointer) {
 Status CheckSlots(const ElfImage& image, const std::vector<void**>& slots, const void* expected) {
   for (void** slot : slots) {
     if (*slot == expected || IsInside(image, *slot)) continue;
-    return Status(StatusCode::kFailedPrecondition,
-                  "slot " + Hex(slot) + " holds " + Hex(*slot) + " instead of " + Hex(expected) +
-                      ": another tool has redirected it already");
+    return Status(StatusCode::kFailedPrecondition, "slot " + Hex(slot) + " holds " + Hex(*slot) + " instead of " +
+                                                       Hex(expected) + ": another tool has redirected it already");
   }
   return OkStatus();
 }
@@ -110,7 +109,7 @@ int ReadExtent(dl_phdr_info* info, size_t, void* data) {
   ElfImage* image = static_cast<ElfImage*>(data);
   if (info->dlpi_addr != image->base) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const ElfW(Phdr) & segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD) continue;
     image->size = std::max<size_t>(image->size, segment.p_vaddr + segment.p_memsz);
   }
@@ -138,8 +137,7 @@ std::vector<void**> FindGotSlots(const ElfImage& image, const std::string& symbo
   return slots;
 }
 
-Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, void* expected,
-                     void* replacement) {
+Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, void* expected, void* replacement) {
   Status checked = CheckSlots(image, slots, expected);
   if (!checked.ok()) return checked;
   for (size_t done = 0; done < slots.size(); ++done) {

@@ -17,7 +17,8 @@
 
 namespace gmlake {
 
-// A library in memory: where it was loaded, how far it extends, its dynamic section, and for which machine it was built.
+// A library in memory: where it was loaded, how far it extends, its dynamic section, and for which machine it was
+// built.
 struct ElfImage {
   uintptr_t base = 0;
   size_t size = 0;
@@ -34,8 +35,7 @@ std::vector<void**> FindGotSlots(const ElfImage& image, const std::string& symbo
 // Writes `replacement` into every slot, on read-only pages too, whose protection is then as before. Each slot must hold
 // `expected`, or point into `image` itself (a stub that the linker has not resolved yet); otherwise somebody else was
 // there first, and nothing is written to any slot.
-Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, void* expected,
-                     void* replacement);
+Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, void* expected, void* replacement);
 
 }  // namespace gmlake
 

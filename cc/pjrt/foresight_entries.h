@@ -1,5 +1,5 @@
-// The entries through which programs are compiled or loaded: what a program will ask for is known there, before it first runs,
-// and the devices are told to expect it. Only a hint: no error comes of it, whatever the plugin answers.
+// The entries through which programs are compiled or loaded: what a program will ask for is known there, before it
+// first runs, and the devices are told to expect it. Only a hint: no error comes of it, whatever the plugin answers.
 #ifndef GMLAKE_PJRT_FORESIGHT_ENTRIES_H_
 #define GMLAKE_PJRT_FORESIGHT_ENTRIES_H_
 
@@ -9,7 +9,8 @@
 
 namespace gmlake {
 
-// To be called after all others that replace these entries of `api`: the present ones are called. `stock` answers questions.
+// To be called after all others that replace these entries of `api`: the present ones are called. `stock` answers
+// questions.
 Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api);
 
 }  // namespace gmlake

@@ -1,5 +1,5 @@
-// GetPjrtApi: any PJRT host can load this library as its CUDA plugin. It gets the stock plugin's table, with us installed
-// in it where that is possible, and untouched with one line on stderr where it is not.
+// GetPjrtApi: any PJRT host can load this library as its CUDA plugin. It gets the stock plugin's table, with us
+// installed in it where that is possible, and untouched with one line on stderr where it is not.
 #include <cstdio>
 #include <string>
 

@@ -1,8 +1,8 @@
 // When idle memory goes back to the device without being asked for.
 //
 // Two reasons. Nobody has made a request for a while (GMLAKE_IDLE_TRIM): all that is idle goes. Or the device runs full
-// because of others: then only what was not needed in the last seconds goes. A slab that comes in every step was needed a
-// moment ago, so it stays mapped however full the device is; giving it back would only mean to map it again.
+// because of others: then only what was not needed in the last seconds goes. A slab that comes in every step was needed
+// a moment ago, so it stays mapped however full the device is; giving it back would only mean to map it again.
 #ifndef GMLAKE_PJRT_GIVE_BACK_POLICY_H_
 #define GMLAKE_PJRT_GIVE_BACK_POLICY_H_
 

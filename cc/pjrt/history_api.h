@@ -29,9 +29,9 @@ struct GmlakeHistory {
   const char* program;        // as a person would call it: script and arguments
   const char* const* labels;  // what the annotations' numbers stand for
   int64_t num_labels;
-  int64_t time_ns;            // of the snapshot; all times are since the recording started, or the snapshot was taken
-  int64_t start_unix_ns;      // wall clock at time 0
-  int64_t dropped;            // events that the ring has lost
+  int64_t time_ns;        // of the snapshot; all times are since the recording started, or the snapshot was taken
+  int64_t start_unix_ns;  // wall clock at time 0
+  int64_t dropped;        // events that the ring has lost
 };
 
 // What could not be served. Texts are good for as long as the call lasts.
@@ -55,7 +55,7 @@ struct GmlakeHistoryApi {
 
   int (*record)(int device, int64_t max_events);  // 0 stops it; starting again starts anew
   int (*is_recording)(int device);
-  int (*mark)(int device, const char* name);      // names this moment in the recording
+  int (*mark)(int device, const char* name);            // names this moment in the recording
   GmlakeHistory* (*take)(int device, int with_events);  // null: no such device
   void (*drop)(GmlakeHistory* history);
   // The same as an npz file.

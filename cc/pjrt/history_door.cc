@@ -136,8 +136,9 @@ void OnShortage(GmlakeShortageCallback callback) { Shortages::Instance().SetCall
 }  // namespace
 
 const GmlakeHistoryApi* HistoryApi() {
-  static const GmlakeHistoryApi api = {&Ordinals,   &Record,          &IsRecording, &MarkMoment,    &Take,      &Drop, &Write, &WriteRecordings,
-                                       &EnterLabel, &SetCurrentLabel, &BeginTrack,  &ReadTrack, &OnShortage};
+  static const GmlakeHistoryApi api = {&Ordinals,   &Record,    &IsRecording,     &MarkMoment, &Take,
+                                       &Drop,       &Write,     &WriteRecordings, &EnterLabel, &SetCurrentLabel,
+                                       &BeginTrack, &ReadTrack, &OnShortage};
   return &api;
 }
 

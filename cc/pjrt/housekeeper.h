@@ -10,8 +10,9 @@
 
 namespace gmlake {
 
-// Model: calls `work` again and again, with a pause of `period` between the end of one call and the start of the next, unless
-// somebody is in a hurry. Threads: any. Stop waits for a call in progress to end and is final. Cost: one wake-up a period.
+// Model: calls `work` again and again, with a pause of `period` between the end of one call and the start of the next,
+// unless somebody is in a hurry. Threads: any. Stop waits for a call in progress to end and is final. Cost: one wake-up
+// a period.
 class Housekeeper {
  public:
   Housekeeper(std::function<void()> work, std::chrono::milliseconds period);

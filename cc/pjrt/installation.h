@@ -14,8 +14,8 @@
 
 namespace gmlake {
 
-// Model: the process's one installation. Not installed, or installed for good: the plugin keeps our functions' addresses.
-// Threads: any.
+// Model: the process's one installation. Not installed, or installed for good: the plugin keeps our functions'
+// addresses. Threads: any.
 class Installation {
  public:
   static Installation& Instance();

@@ -1,5 +1,5 @@
-// From the C door to the stock plugin and back: a plugin and a driver that obey scripts stand where jaxlib's and NVIDIA's
-// would. Each test runs in a process of its own, because an installation is for the life of a process.
+// From the C door to the stock plugin and back: a plugin and a driver that obey scripts stand where jaxlib's and
+// NVIDIA's would. Each test runs in a process of its own, because an installation is for the life of a process.
 #include "cc/pjrt/installation.h"
 
 #include <sys/wait.h>
@@ -362,7 +362,8 @@ TEST_F(InstallationTest, TheProbeReportsEachDevice) {
     EXPECT_NE(std::string(report).find("device 1: Scripted GPU, 1.0 GiB: can be served"), std::string::npos) << report;
     script().virtual_memory = false;
     EXPECT_NE(GmlakeGetApi()->probe(kScriptedCudaPath, report, sizeof(report)), 0);
-    EXPECT_NE(std::string(report).find("cannot be served: device 0 has no virtual memory"), std::string::npos) << report;
+    EXPECT_NE(std::string(report).find("cannot be served: device 0 has no virtual memory"), std::string::npos)
+        << report;
     EXPECT_EQ(seen().contexts, 0);
   });
 }

@@ -10,8 +10,8 @@ using Args = PJRT_Device_MemoryStats_Args;
 
 // A field of the struct and the flag that says whether it is set.
 struct Field {
-  int64_t Args::*value;
-  bool Args::*is_set;
+  int64_t Args::* value;
+  bool Args::* is_set;
   int64_t number;
 };
 
@@ -32,10 +32,8 @@ void WriteMemoryStats(const tsl::AllocatorStats& stats, Args* args) {
       {&Args::bytes_limit, &Args::bytes_limit_is_set, stats.bytes_limit.value_or(0)},
       {&Args::bytes_reserved, &Args::bytes_reserved_is_set, stats.bytes_reserved},
       {&Args::peak_bytes_reserved, &Args::peak_bytes_reserved_is_set, stats.peak_bytes_reserved},
-      {&Args::bytes_reservable_limit, &Args::bytes_reservable_limit_is_set,
-       stats.bytes_reservable_limit.value_or(0)},
-      {&Args::largest_free_block_bytes, &Args::largest_free_block_bytes_is_set,
-       stats.largest_free_block_bytes},
+      {&Args::bytes_reservable_limit, &Args::bytes_reservable_limit_is_set, stats.bytes_reservable_limit.value_or(0)},
+      {&Args::largest_free_block_bytes, &Args::largest_free_block_bytes_is_set, stats.largest_free_block_bytes},
       {&Args::pool_bytes, &Args::pool_bytes_is_set, stats.pool_bytes.value_or(0)},
       {&Args::peak_pool_bytes, &Args::peak_pool_bytes_is_set, stats.peak_pool_bytes.value_or(0)},
   };

@@ -92,9 +92,7 @@ Status ReadSeconds(const char* name, double* seconds) {
 
 }  // namespace
 
-Bytes DefaultReserve(Bytes total) {
-  return std::min(GiB(1) + total / 32, total / 4);
-}
+Bytes DefaultReserve(Bytes total) { return std::min(GiB(1) + total / 32, total / 4); }
 
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   if (given == nullptr) return Options();
@@ -125,12 +123,11 @@ StatusOr<Options> OptionsFromEnvironment() {
   options.driver_path = Variable("GMLAKE_DRIVER");
   options.record_path = Variable("GMLAKE_RECORD");
   options.oom_folder = Variable("GMLAKE_OOM_DIR");
-  for (Status read : {ReadLimit(Variable("GMLAKE_LIMIT"), &options),
-                      ReadFlag("GMLAKE_PREALLOCATE", &options.preallocate),
-                      ReadFlag("GMLAKE_VERBOSE", &options.verbose),
-                      ReadFlag("GMLAKE_STITCH_AHEAD", &options.stitch_ahead),
-                      ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s),
-                      ReadSeconds("GMLAKE_WAIT", &options.wait_s), Validate(options)}) {
+  for (Status read :
+       {ReadLimit(Variable("GMLAKE_LIMIT"), &options), ReadFlag("GMLAKE_PREALLOCATE", &options.preallocate),
+        ReadFlag("GMLAKE_VERBOSE", &options.verbose), ReadFlag("GMLAKE_STITCH_AHEAD", &options.stitch_ahead),
+        ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s), ReadSeconds("GMLAKE_WAIT", &options.wait_s),
+        Validate(options)}) {
     if (!read.ok()) return read;
   }
   return options;

@@ -1,5 +1,6 @@
-// What the host asked for when it installed us. The options come through the C door (Python reads the user's variables),
-// or, where a host loads this library as a plain PJRT plugin and nobody speaks for it, from the environment.
+// What the host asked for when it installed us. The options come through the C door (Python reads the user's
+// variables), or, where a host loads this library as a plain PJRT plugin and nobody speaks for it, from the
+// environment.
 //
 // The only file of the C++ that reads environment variables.
 #ifndef GMLAKE_PJRT_OPTIONS_H_
@@ -21,11 +22,11 @@ struct Options {
   bool preallocate = false;
   bool verbose = false;
   bool stitch_ahead = true;
-  double idle_trim_s = 0;  // seconds without requests after which idle memory is given back; 0: never
-  double wait_s = 0;       // seconds that a request waits for a device which others have filled
+  double idle_trim_s = 0;   // seconds without requests after which idle memory is given back; 0: never
+  double wait_s = 0;        // seconds that a request waits for a device which others have filled
   std::string record_path;  // empty: no recording from the start
   int64_t record_events = 1'000'000;
-  std::string oom_folder;   // empty: nowhere
+  std::string oom_folder;  // empty: nowhere
 };
 
 // Null means all defaults. kInvalidArgument for a value that cannot be followed.
@@ -37,9 +38,10 @@ StatusOr<Options> OptionsFromEnvironment();
 // GMLAKE_STOCK_PLUGIN; empty where it is not set.
 std::string StockPluginFromEnvironment();
 
-// What a device of `total` bytes needs for what does not come from us: contexts, kernels, the workspaces of cuBLAS, cuDNN and
-// NCCL, XLA's collective memory. 1 GiB and a thirty-second, at most a quarter: about twice what benchmarks/outside_memory.py
-// found on the largest device measured (2.3 GB of 150, 0.9 of these for NCCL; docs/results/limits.jsonl).
+// What a device of `total` bytes needs for what does not come from us: contexts, kernels, the workspaces of cuBLAS,
+// cuDNN and NCCL, XLA's collective memory. 1 GiB and a thirty-second, at most a quarter: about twice what
+// benchmarks/outside_memory.py found on the largest device measured (2.3 GB of 150, 0.9 of these for NCCL;
+// docs/results/limits.jsonl).
 Bytes DefaultReserve(Bytes total);
 
 // Physical bytes that the device may hold; by default all but the reserve.

@@ -73,7 +73,8 @@ TEST(LimitTest, LeavesAReserveByDefault) {
 class EnvironmentTest : public testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name : {"GMLAKE_LIMIT", "GMLAKE_PREALLOCATE", "GMLAKE_VERBOSE", "GMLAKE_STITCH_AHEAD", "GMLAKE_DRIVER"}) {
+    for (const char* name :
+         {"GMLAKE_LIMIT", "GMLAKE_PREALLOCATE", "GMLAKE_VERBOSE", "GMLAKE_STITCH_AHEAD", "GMLAKE_DRIVER"}) {
       unsetenv(name);
     }
   }

@@ -7,7 +7,8 @@
 
 namespace gmlake {
 
-// The protection (PROT_READ | ...) of the page around `address`, as the kernel reports it; -1 if nothing is mapped there.
+// The protection (PROT_READ | ...) of the page around `address`, as the kernel reports it; -1 if nothing is mapped
+// there.
 int ProtectionOf(const void* address);
 
 // Model: while this lives, the page around one address can be written; afterwards it has its former protection. A page

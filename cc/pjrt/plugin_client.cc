@@ -63,8 +63,7 @@ StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT
   args.client = client;
   const Status asked = TakeError(api, api.PJRT_Client_AddressableDevices(&args));
   if (!asked.ok()) return asked;
-  return std::vector<PJRT_Device*>(args.addressable_devices,
-                                   args.addressable_devices + args.num_addressable_devices);
+  return std::vector<PJRT_Device*>(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
 }
 
 int OrdinalOf(const PJRT_Api& api, PJRT_Device* device) {

@@ -1,7 +1,8 @@
-// The plugin's own allocations outside our pool (collective memory, modules, graphs, plain device memory): where the device
-// has no room for one, our idle memory is given back, and the driver is asked once more.
+// The plugin's own allocations outside our pool (collective memory, modules, graphs, plain device memory): where the
+// device has no room for one, our idle memory is given back, and the driver is asked once more.
 //
-// What other libraries allocate (NCCL, cuBLAS, another framework) does not pass here; give_back_policy.h looks after them.
+// What other libraries allocate (NCCL, cuBLAS, another framework) does not pass here; give_back_policy.h looks after
+// them.
 #ifndef GMLAKE_PJRT_PRESSURE_HOOK_H_
 #define GMLAKE_PJRT_PRESSURE_HOOK_H_
 

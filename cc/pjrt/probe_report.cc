@@ -17,8 +17,8 @@ Status ProbeDevice(const CudaFunctions& cuda, const CudaDevice& device, std::str
 }
 
 std::string LineOf(const CudaDevice& device, const Status& probed, const std::string& found) {
-  const std::string head = "device " + std::to_string(device.ordinal) + ": " + device.name + ", " +
-                           ToString(device.total) + ": ";
+  const std::string head =
+      "device " + std::to_string(device.ordinal) + ": " + device.name + ", " + ToString(device.total) + ": ";
   if (!probed.ok()) return head + "cannot be served: " + probed.message() + "\n";
   return head + "can be served; " + found + "\n";
 }

@@ -31,8 +31,8 @@ bool IsRepeatable(const PJRT_LoadedExecutable_Execute_Args& args) { return args.
 
 template <typename Args>
 bool MayRetry(const Args& args, const PJRT_Error* error) {
-  return error != nullptr && Shortages::Instance().has_callback() && IsRepeatable(args) && IsExhausted(behind->stock, error) &&
-         Shortages::Instance().AskHost(TextOf(behind->stock, error));
+  return error != nullptr && Shortages::Instance().has_callback() && IsRepeatable(args) &&
+         IsExhausted(behind->stock, error) && Shortages::Instance().AskHost(TextOf(behind->stock, error));
 }
 
 template <auto kEntry, typename Args>
@@ -75,8 +75,8 @@ Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api) {
   behind->stock = stock;
   std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   for (const Status& wrapped : {Wrap<&PJRT_Api::PJRT_LoadedExecutable_Execute>(api, &RetryingExecute),
-                                GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer),
-                                GMLAKE_RETRY(PJRT_Buffer_CopyToDevice), GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)}) {
+                                GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
+                                GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)}) {
     if (!wrapped.ok()) return wrapped;
   }
   return OkStatus();

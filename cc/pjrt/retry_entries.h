@@ -1,7 +1,7 @@
 // The entries through which JAX asks for device memory, tried again where the host has made room for it (on_oom).
 //
-// Why here and not where memory is handed out: XLA holds a lock of its own around that call, and needs it to free a buffer.
-// Whoever wants to free something for a request must let the request fail first.
+// Why here and not where memory is handed out: XLA holds a lock of its own around that call, and needs it to free a
+// buffer. Whoever wants to free something for a request must let the request fail first.
 #ifndef GMLAKE_PJRT_RETRY_ENTRIES_H_
 #define GMLAKE_PJRT_RETRY_ENTRIES_H_
 

@@ -15,8 +15,7 @@ namespace gmlake {
 namespace {
 
 Status NoPool(int ordinal) {
-  return Status(StatusCode::kNotSupported,
-                "device " + std::to_string(ordinal) + " has no stream-ordered memory pool");
+  return Status(StatusCode::kNotSupported, "device " + std::to_string(ordinal) + " has no stream-ordered memory pool");
 }
 
 // XLA drops buffers on threads of its own; this is long enough for those, and short for a request that fails anyway.
@@ -76,8 +75,8 @@ ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, 
       allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)),
       policy_(Milliseconds(options.idle_trim_s), DefaultReserve(device.total) / 2) {}
 
-// In steps, so that people see it going on. All is given back at once, which leaves the blocks behind, and no stream that
-// later ones must wait for.
+// In steps, so that people see it going on. All is given back at once, which leaves the blocks behind, and no stream
+// that later ones must wait for.
 Status ServedDevice::Preallocate() {
   const Bytes all = AlignDown(limit_, driver_->granularity());
   const Bytes step = AlignUp(all / kPreallocationSteps, driver_->granularity());
@@ -107,8 +106,8 @@ void ServedDevice::Housekeep(std::chrono::steady_clock::time_point now) {
 }
 
 std::string ServedDevice::Describe() const {
-  return "device " + std::to_string(device_.ordinal) + ": " + device_.name + ", limit " + ToString(limit_) +
-         " of " + ToString(device_.total) + ", blocks: " + blocks_;
+  return "device " + std::to_string(device_.ordinal) + ": " + device_.name + ", limit " + ToString(limit_) + " of " +
+         ToString(device_.total) + ", blocks: " + blocks_;
 }
 
 }  // namespace gmlake

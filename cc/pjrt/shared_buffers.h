@@ -1,4 +1,5 @@
-// Buffers whose address another library holds (dlpack): they cannot be put to sleep, because nobody could tell that library.
+// Buffers whose address another library holds (dlpack): they cannot be put to sleep, because nobody could tell that
+// library.
 #ifndef GMLAKE_PJRT_SHARED_BUFFERS_H_
 #define GMLAKE_PJRT_SHARED_BUFFERS_H_
 

@@ -113,14 +113,19 @@ void Shortages::Record(ServedDevice* device, Bytes asked) {
   const std::string path = options().recording;
   if (!path.empty()) Complain(WriteRecording(device, path));
   const AllocatorStats& stats = shortage.snapshot.stats;
-  Keep({shortage.device, asked, shortage.label, stats, DescribeShortage(shortage.device, asked, stats), Report(shortage)});
+  Keep({shortage.device, asked, shortage.label, stats, DescribeShortage(shortage.device, asked, stats),
+        Report(shortage)});
 }
 
 void Shortages::RecordAsleep(ServedDevice* device, Bytes asked) {
-  Keep({device->ordinal(), asked, "", {},
+  Keep({device->ordinal(),
+        asked,
+        "",
+        {},
         "[gmlake_jax] device " + std::to_string(device->ordinal()) +
             " is asleep; call gmlake_jax.wake() before using it",
-        "", /*noticed=*/true});
+        "",
+        /*noticed=*/true});
 }
 
 void Shortages::Keep(Refusal refusal) {
@@ -140,8 +145,8 @@ void Shortages::Save(ServedDevice* device, const Shortage& shortage, const Recor
   const Recording* events = recording.start_ns != 0 ? &recording : nullptr;
   const HistoryAbout about{shortage.device, device->name()};
   const Status report = WriteWholeFile(shortage.saved + ".txt", Report(shortage));
-  const Status history = WriteWholeFile(shortage.saved + ".npz",
-                                        EncodeHistory(about, shortage.snapshot, events, shortage.labels));
+  const Status history =
+      WriteWholeFile(shortage.saved + ".npz", EncodeHistory(about, shortage.snapshot, events, shortage.labels));
   Complain(report);
   Complain(history);
 }

@@ -1,8 +1,8 @@
-// Requests that could not be met: each is described, saved where the user wants it, and kept until the plugin's error about
-// it is read. Before that the host may be asked to free something (retry_entries.h).
+// Requests that could not be met: each is described, saved where the user wants it, and kept until the plugin's error
+// about it is read. Before that the host may be asked to free something (retry_entries.h).
 //
-// XLA tries some requests only to see whether there is room (autotuning, for one) and goes on without. So a full report goes
-// to stderr only when an error about it reaches the program; until then a refusal is a number.
+// XLA tries some requests only to see whether there is room (autotuning, for one) and goes on without. So a full report
+// goes to stderr only when an error about it reaches the program; until then a refusal is a number.
 #ifndef GMLAKE_PJRT_SHORTAGES_H_
 #define GMLAKE_PJRT_SHORTAGES_H_
 
@@ -41,8 +41,8 @@ class Shortages {
   void RecordAsleep(ServedDevice* device, Bytes asked);
   // How many requests the calling thread has been refused.
   static int64_t NumOnThisThread();
-  // The plugin says in `text` that memory ran out. True: the host has done something about it, so that what failed should
-  // be tried again.
+  // The plugin says in `text` that memory ran out. True: the host has done something about it, so that what failed
+  // should be tried again.
   bool AskHost(const std::string& text);
   // The plugin says in `text` that memory ran out: what we know about it, in a line; empty if that was not our doing.
   // The first time, the full report goes to stderr.

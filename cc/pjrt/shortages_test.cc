@@ -1,5 +1,5 @@
-// What becomes of refused requests, on a device that obeys a script: which error is about which, who hears of it, what is
-// only counted, what is saved.
+// What becomes of refused requests, on a device that obeys a script: which error is about which, who hears of it, what
+// is only counted, what is saved.
 #include "cc/pjrt/shortages.h"
 
 #include <unistd.h>

@@ -64,7 +64,9 @@ Devices DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager) {
   return {args.device_out};
 }
 
-Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) { return device != nullptr ? Devices{device} : DevicesOf(memory); }
+Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) {
+  return device != nullptr ? Devices{device} : DevicesOf(memory);
+}
 
 // The devices that each call would touch.
 Devices Touched(const PJRT_LoadedExecutable_Execute_Args& args) {
@@ -118,7 +120,9 @@ void Follow(const Args&) {}
 void Follow(const PJRT_Buffer_ToHostBuffer_Args& args) {
   doors->transfers.Watch(args.event, OrdinalsOf({DeviceOf(args.src)}));
 }
-void Follow(const PJRT_Buffer_CopyRawToHost_Args& args) { doors->transfers.Watch(args.event, OrdinalsOf(Touched(args))); }
+void Follow(const PJRT_Buffer_CopyRawToHost_Args& args) {
+  doors->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+}
 void Follow(const PJRT_Buffer_CopyRawToHostFuture_Args& args) {
   doors->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
 }

@@ -1,5 +1,5 @@
-// The doors through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever would
-// touch it gets an error that says so, and nothing reaches the driver.
+// The doors through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever
+// would touch it gets an error that says so, and nothing reaches the driver.
 //
 // Which doors: executing, copying from the host and between devices, making buffers, compiling (which measures
 // kernels on the device), and handing an address to another library. Deleting buffers and asking about

@@ -1,5 +1,5 @@
-// Keeps the host framework away from devices that sleep: a count of its calls in progress, of the copies that each device has
-// been promised, and a mark per closed device.
+// Keeps the host framework away from devices that sleep: a count of its calls in progress, of the copies that each
+// device has been promised, and a mark per closed device.
 #ifndef GMLAKE_PJRT_SLEEP_GATE_H_
 #define GMLAKE_PJRT_SLEEP_GATE_H_
 
@@ -11,9 +11,10 @@
 
 namespace gmlake {
 
-// Model: a call that may use a device passes the gate on its way in and out, and counts the copies that it leaves to be queued
-// before it is out. Invariant: when Close has succeeded, no call that could use the device is in progress, no copy is still
-// to be made, and none begins before Open. Threads: any. Cost of a passage: two atomic additions and a load.
+// Model: a call that may use a device passes the gate on its way in and out, and counts the copies that it leaves to be
+// queued before it is out. Invariant: when Close has succeeded, no call that could use the device is in progress, no
+// copy is still to be made, and none begins before Open. Threads: any. Cost of a passage: two atomic additions and a
+// load.
 class SleepGate {
  public:
   // A call in progress. It must ask is_closed for its devices unless all_open.

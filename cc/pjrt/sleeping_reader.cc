@@ -43,7 +43,8 @@ void* AddressOf(const PJRT_Api& stock, PJRT_Buffer* buffer) {
   PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args args = {};
   args.struct_size = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args_STRUCT_SIZE;
   args.buffer = buffer;
-  return TakeError(stock, stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args)).ok() ? args.device_memory_ptr : nullptr;
+  return TakeError(stock, stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args)).ok() ? args.device_memory_ptr
+                                                                                       : nullptr;
 }
 
 // That of the buffer itself, which is ready: the device was idle when it fell asleep.

@@ -1,7 +1,8 @@
 // Reads an array of a sleeping device: its bytes are on the host already.
 //
-// Reading must not fail where it can be avoided: JAX remembers the failure of an array's first copy to the host for as long
-// as the array lives. What would need the device (another layout, packed elements) is left to the caller to refuse.
+// Reading must not fail where it can be avoided: JAX remembers the failure of an array's first copy to the host for as
+// long as the array lives. What would need the device (another layout, packed elements) is left to the caller to
+// refuse.
 #ifndef GMLAKE_PJRT_SLEEPING_READER_H_
 #define GMLAKE_PJRT_SLEEPING_READER_H_
 

@@ -83,14 +83,12 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   PJRT_Api stock = {};
   std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   PrepareEntries(stock, registry, activity);
-  for (const Status& replaced : {Replace(&api->PJRT_Error_Destroy, &ErrorDestroy),
-                                 Replace(&api->PJRT_Error_Message, &ErrorMessage),
-                                 Replace(&api->PJRT_Error_GetCode, &ErrorGetCode),
-                                 Replace(&api->PJRT_Client_Create, &CreateClient),
-                                 Replace(&api->PJRT_Client_Destroy, &DestroyClient),
-                                 Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
-                                 WrapSleepEntries(api), WrapForesightEntries(stock, registry, api),
-                                 WrapLabelEntries(stock, api), WrapRetryEntries(stock, api)}) {
+  for (const Status& replaced :
+       {Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), Replace(&api->PJRT_Error_Message, &ErrorMessage),
+        Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), Replace(&api->PJRT_Client_Create, &CreateClient),
+        Replace(&api->PJRT_Client_Destroy, &DestroyClient), Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
+        WrapSleepEntries(api), WrapForesightEntries(stock, registry, api), WrapLabelEntries(stock, api),
+        WrapRetryEntries(stock, api)}) {
     if (replaced.ok()) continue;
     Restore(stock, api);
     return replaced;

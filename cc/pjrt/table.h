@@ -1,7 +1,7 @@
 // The stock plugin's PJRT table with a few of its entries replaced, in place: whoever holds the table, before or after,
 // meets ours. Client_Create asks XLA for the allocator that the driver hook serves, Client_Destroy gives idle memory
-// back, Device_MemoryStats answers with our numbers, and Error_Message adds to an out-of-memory error what we know (with
-// Error_Destroy, to let go of that text). All other entries are the plugin's.
+// back, Device_MemoryStats answers with our numbers, and Error_Message adds to an out-of-memory error what we know
+// (with Error_Destroy, to let go of that text). All other entries are the plugin's.
 #ifndef GMLAKE_PJRT_TABLE_H_
 #define GMLAKE_PJRT_TABLE_H_
 

@@ -37,8 +37,8 @@ Status PrepareToServe(const ClientOptions& options) {
   }
   const std::string allocator = options.RequestedAllocator();
   if (!allocator.empty() && allocator != "cuda_async") {
-    return Status(StatusCode::kInvalidArgument, "the client was created with allocator=" + allocator +
-                                                    "; drop that option to use gmlake_jax");
+    return Status(StatusCode::kInvalidArgument,
+                  "the client was created with allocator=" + allocator + "; drop that option to use gmlake_jax");
   }
   return wrapped->registry->Serve(options.VisibleDevices());
 }

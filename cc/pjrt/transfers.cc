@@ -10,7 +10,9 @@ struct Transfers::Copy {
   PJRT_Event* event;  // if it is ours to destroy
 };
 
-void Transfers::Watch(PJRT_Event* event, const std::vector<int>& ordinals) { Watch(event, /*is_ours=*/false, ordinals); }
+void Transfers::Watch(PJRT_Event* event, const std::vector<int>& ordinals) {
+  Watch(event, /*is_ours=*/false, ordinals);
+}
 
 void Transfers::WatchBuffer(PJRT_Buffer* buffer, const std::vector<int>& ordinals) {
   PJRT_Buffer_ReadyEvent_Args args = {};

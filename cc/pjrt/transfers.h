@@ -1,5 +1,6 @@
-// Copies that the host framework was asked for and has perhaps not even queued: it does so on threads of its own, after the
-// call that asked has returned, so that no stream shows them yet. While there are any, a device must not fall asleep.
+// Copies that the host framework was asked for and has perhaps not even queued: it does so on threads of its own, after
+// the call that asked has returned, so that no stream shows them yet. While there are any, a device must not fall
+// asleep.
 #ifndef GMLAKE_PJRT_TRANSFERS_H_
 #define GMLAKE_PJRT_TRANSFERS_H_
 
@@ -11,8 +12,8 @@
 namespace gmlake {
 
 // Model: the gate counts each copy for the devices that it touches until the framework's event says that it is over.
-// Threads: any. Cost: one callback for each copy; never on the path of a program that runs. (Running one queues its work
-// before the call returns, waiting for copies of its arguments if need be.)
+// Threads: any. Cost: one callback for each copy; never on the path of a program that runs. (Running one queues its
+// work before the call returns, waiting for copies of its arguments if need be.)
 class Transfers {
  public:
   // Both must outlive every copy.

@@ -8,8 +8,9 @@
 
 namespace gmlake {
 
-// Has the client make one small buffer on each of its devices and sees whether the request arrives in `registry`. Devices
-// where it does are marked as verified; the first where it does not is the failure. `api` is the plugin's own table.
+// Has the client make one small buffer on each of its devices and sees whether the request arrives in `registry`.
+// Devices where it does are marked as verified; the first where it does not is the failure. `api` is the plugin's own
+// table.
 Status VerifyClient(const PJRT_Api& api, PJRT_Client* client, DeviceRegistry* registry);
 
 }  // namespace gmlake

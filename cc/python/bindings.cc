@@ -25,20 +25,17 @@ namespace nb = nanobind;
 using nb::literals::operator""_a;
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
-void Install(const Library& library, const std::string& stock_path,
-             std::optional<std::string> driver_path, std::optional<int64_t> limit_bytes,
-             std::optional<double> limit_fraction, bool preallocate, bool verbose, bool stitch_ahead,
-             double idle_trim_s, double wait_s, std::optional<std::string> record_path, int64_t record_events,
-             std::optional<std::string> oom_folder) {
-  Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes,
-                                                   limit_fraction, preallocate, verbose,
-                                                   stitch_ahead, idle_trim_s, wait_s, std::move(record_path),
+void Install(const Library& library, const std::string& stock_path, std::optional<std::string> driver_path,
+             std::optional<int64_t> limit_bytes, std::optional<double> limit_fraction, bool preallocate, bool verbose,
+             bool stitch_ahead, double idle_trim_s, double wait_s, std::optional<std::string> record_path,
+             int64_t record_events, std::optional<std::string> oom_folder) {
+  Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes, limit_fraction, preallocate,
+                                                   verbose, stitch_ahead, idle_trim_s, wait_s, std::move(record_path),
                                                    record_events, std::move(oom_folder)}));
 }
 
 // Whether every device can be served, and the report that says so.
-std::pair<bool, std::string> Probe(const Library& library,
-                                   const std::optional<std::string>& driver_path) {
+std::pair<bool, std::string> Probe(const Library& library, const std::optional<std::string>& driver_path) {
   const StatusOr<std::string> report = library.Probe(driver_path);
   return {report.ok(), report.ok() ? *report : report.status().message()};
 }
@@ -48,25 +45,19 @@ void DefineLibrary(nb::module_& m) {
   DefineHistory(library);
   library
       .def(
-          "__init__",
-          [](Library* self, const std::string& path) {
-            new (self) Library(Take(Library::Open(path)));
-          },
+          "__init__", [](Library* self, const std::string& path) { new (self) Library(Take(Library::Open(path))); },
           "path"_a)
       .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
-           "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false,
-           "verbose"_a = false, "stitch_ahead"_a = true, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0,
-           "record_path"_a = nb::none(), "record_events"_a = 0, "oom_folder"_a = nb::none(),
-           WithoutGil())
+           "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false, "verbose"_a = false,
+           "stitch_ahead"_a = true, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, "record_path"_a = nb::none(),
+           "record_events"_a = 0, "oom_folder"_a = nb::none(), WithoutGil())
       .def("is_installed", &Library::is_installed)
       .def("num_devices", &Library::num_devices)
       .def("state", &Library::state)
       .def(
-          "stats", [](const Library& self, int device) { return ToDict(Take(self.Stats(device))); },
-          "device"_a)
+          "stats", [](const Library& self, int device) { return ToDict(Take(self.Stats(device))); }, "device"_a)
       .def(
-          "reset_peaks", [](const Library& self, int device) { Check(self.ResetPeaks(device)); },
-          "device"_a)
+          "reset_peaks", [](const Library& self, int device) { Check(self.ResetPeaks(device)); }, "device"_a)
       .def(
           "trim",
           [](const Library& self, int device, int64_t target_bytes) {
@@ -75,9 +66,7 @@ void DefineLibrary(nb::module_& m) {
           "device"_a, "target_bytes"_a, WithoutGil())
       .def(
           "set_limit",
-          [](const Library& self, int device, int64_t limit) {
-            Check(self.SetLimit(device, Bytes(limit)));
-          },
+          [](const Library& self, int device, int64_t limit) { Check(self.SetLimit(device, Bytes(limit))); },
           "device"_a, "limit_bytes"_a, WithoutGil())
       .def("probe", &Probe, "driver_path"_a = nb::none(), WithoutGil());
   DefineSleep(library);

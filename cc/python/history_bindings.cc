@@ -28,7 +28,8 @@ constexpr int kMostDevices = 64;
 
 void CheckDevice(bool found, int device) {
   if (found) return;
-  Check(Status(StatusCode::kInvalidArgument, "gmlake_jax serves no device " + std::to_string(device) + " in this process"));
+  Check(Status(StatusCode::kInvalidArgument,
+               "gmlake_jax serves no device " + std::to_string(device) + " in this process"));
 }
 
 // What a function of the C door that explains itself has said.
@@ -94,8 +95,9 @@ bool HoldsGil() {
 
 // The thread that answers needs Python's lock, so this one must not keep it meanwhile.
 int AskPython(const GmlakeShortage* shortage) {
-  const ShortageNote note{shortage->device,           shortage->asked_bytes, shortage->bytes_in_use, shortage->bytes_limit,
-                          shortage->largest_servable, shortage->label,       shortage->report};
+  const ShortageNote note{shortage->device,      shortage->asked_bytes,      shortage->bytes_in_use,
+                          shortage->bytes_limit, shortage->largest_servable, shortage->label,
+                          shortage->report};
   std::optional<nb::gil_scoped_release> release;
   if (HoldsGil()) release.emplace();
   return Mailbox().Ask(note, kPatience) ? 1 : 0;
@@ -172,7 +174,8 @@ void DefineWatching(nb::class_<Library>& library) {
   library
       .def(
           "enter_label",
-          [](const Library& self, const std::string& name) { return self.history().enter_label(name.c_str()); }, "name"_a)
+          [](const Library& self, const std::string& name) { return self.history().enter_label(name.c_str()); },
+          "name"_a)
       .def(
           "leave_label", [](const Library& self, int before) { self.history().leave_label(before); }, "before"_a)
       .def(
@@ -193,8 +196,7 @@ void DefineWatching(nb::class_<Library>& library) {
           "on"_a)
       .def(
           "next_shortage", [](const Library&, int patience_ms) { return NextShortage(patience_ms); }, "patience_ms"_a)
-      .def(
-          "answer_shortage", [](const Library&, bool may_retry) { Mailbox().Answer(may_retry); }, "may_retry"_a);
+      .def("answer_shortage", [](const Library&, bool may_retry) { Mailbox().Answer(may_retry); }, "may_retry"_a);
 }
 
 }  // namespace

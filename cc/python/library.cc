@@ -15,9 +15,7 @@ Status NoSuchDevice(int device) {
                 "gmlake_jax serves no device " + std::to_string(device) + " in this process");
 }
 
-const char* OrNull(const std::optional<std::string>& text) {
-  return text.has_value() ? text->c_str() : nullptr;
-}
+const char* OrNull(const std::optional<std::string>& text) { return text.has_value() ? text->c_str() : nullptr; }
 
 GmlakeOptions ToC(const InstallOptions& options) {
   GmlakeOptions c = {};
@@ -86,8 +84,7 @@ StatusOr<Bytes> Library::Trim(int device, Bytes target) const {
 
 Status Library::SetLimit(int device, Bytes limit) const {
   std::array<char, kMessageSize> message = {};
-  if (api_->set_limit(device, limit.count(), message.data(), message.size()) == 0)
-    return OkStatus();
+  if (api_->set_limit(device, limit.count(), message.data(), message.size()) == 0) return OkStatus();
   return Status(StatusCode::kInvalidArgument, message.data());
 }
 

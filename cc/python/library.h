@@ -47,8 +47,7 @@ class Library {
   StatusOr<Bytes> Trim(int device, Bytes target) const;
   Status SetLimit(int device, Bytes limit) const;
 
-  StatusOr<GmlakeSleepReport> Sleep(int device, const std::vector<int32_t>& dropped_tags,
-                                    int64_t patience_ms) const;
+  StatusOr<GmlakeSleepReport> Sleep(int device, const std::vector<int32_t>& dropped_tags, int64_t patience_ms) const;
   StatusOr<GmlakeSleepReport> Wake(int device) const;
   StatusOr<bool> IsAsleep(int device) const;
   // False where no live buffer of ours begins at the address.

@@ -37,9 +37,8 @@ class Column {
   const nb::bytes& bytes_;
 };
 
-bench::Trace TraceFromColumns(std::string name, const nb::bytes& op, const nb::bytes& id,
-                              const nb::bytes& size, const nb::bytes& stream,
-                              const nb::bytes& time_us) {
+bench::Trace TraceFromColumns(std::string name, const nb::bytes& op, const nb::bytes& id, const nb::bytes& size,
+                              const nb::bytes& stream, const nb::bytes& time_us) {
   const Column ops(op), ids(id), sizes(size), streams(stream), times(time_us);
   for (const Column* column : {&ids, &sizes, &streams, &times}) {
     if (column->size() != ops.size())
@@ -47,20 +46,16 @@ bench::Trace TraceFromColumns(std::string name, const nb::bytes& op, const nb::b
   }
   std::vector<bench::RawEvent> events;
   events.reserve(ops.size());
-  for (size_t i = 0; i < ops.size(); ++i)
-    events.push_back({ops[i], ids[i], sizes[i], streams[i], times[i]});
+  for (size_t i = 0; i < ops.size(); ++i) events.push_back({ops[i], ids[i], sizes[i], streams[i], times[i]});
   return Take(bench::MakeTrace(std::move(name), events));
 }
 
-bench::Trace Churn(std::string name, double utilisation, int64_t limit_bytes, int requests,
-                   uint64_t seed) {
-  return Take(bench::MakeTrace(
-      std::move(name), bench::MakeChurn({utilisation, Bytes(limit_bytes), requests, seed})));
+bench::Trace Churn(std::string name, double utilisation, int64_t limit_bytes, int requests, uint64_t seed) {
+  return Take(bench::MakeTrace(std::move(name), bench::MakeChurn({utilisation, Bytes(limit_bytes), requests, seed})));
 }
 
-std::string Replay(const bench::Trace& trace, std::string policy,
-                   std::optional<int64_t> limit_bytes, bool find_min_limit, int passes, int repeats,
-                   bool verify, std::optional<nb::callable> progress) {
+std::string Replay(const bench::Trace& trace, std::string policy, std::optional<int64_t> limit_bytes,
+                   bool find_min_limit, int passes, int repeats, bool verify, std::optional<nb::callable> progress) {
   bench::ReplayOptions options;
   options.policy = std::move(policy);
   if (limit_bytes) options.limit = Bytes(*limit_bytes);
@@ -73,13 +68,11 @@ std::string Replay(const bench::Trace& trace, std::string policy,
 }
 
 // Rows of gmlake_jax.history.schema.EVENT.
-nb::bytes RecordReplay(const bench::Trace& trace, const std::string& policy,
-                       std::optional<int64_t> limit_bytes) {
+nb::bytes RecordReplay(const bench::Trace& trace, const std::string& policy, std::optional<int64_t> limit_bytes) {
   std::optional<Bytes> limit;
   if (limit_bytes) limit = Bytes(*limit_bytes);
   const Recording recording = Take(bench::RecordReplay(trace, policy, limit));
-  return nb::bytes(reinterpret_cast<const char*>(recording.events.data()),
-                   recording.events.size() * sizeof(Event));
+  return nb::bytes(reinterpret_cast<const char*>(recording.events.data()), recording.events.size() * sizeof(Event));
 }
 
 }  // namespace
@@ -88,25 +81,20 @@ void DefineReplay(nb::module_& m) {
   nb::class_<bench::Trace>(m, "Trace")
       .def(
           "__init__",
-          [](bench::Trace* self, std::string name, const nb::bytes& op, const nb::bytes& id,
-             const nb::bytes& size, const nb::bytes& stream, const nb::bytes& time_us) {
-            new (self)
-                bench::Trace(TraceFromColumns(std::move(name), op, id, size, stream, time_us));
+          [](bench::Trace* self, std::string name, const nb::bytes& op, const nb::bytes& id, const nb::bytes& size,
+             const nb::bytes& stream, const nb::bytes& time_us) {
+            new (self) bench::Trace(TraceFromColumns(std::move(name), op, id, size, stream, time_us));
           },
           "name"_a, nb::kw_only(), "op"_a, "id"_a, "size"_a, "stream"_a, "time_us"_a)
       .def_ro("name", &bench::Trace::name)
       .def_ro("duration_us", &bench::Trace::duration_us)
       .def_prop_ro("events", [](const bench::Trace& self) { return self.events.size(); })
-      .def_prop_ro("peak_live_bytes",
-                   [](const bench::Trace& self) { return self.peak_live.count(); });
+      .def_prop_ro("peak_live_bytes", [](const bench::Trace& self) { return self.peak_live.count(); });
   // The GIL stays held: progress is a Python function, called often, and may raise (Ctrl-C does).
-  m.def("replay", &Replay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake",
-        "limit_bytes"_a = nb::none(), "find_min_limit"_a = false, "passes"_a = 1, "repeats"_a = 11,
-        "verify"_a = false, "progress"_a = nb::none());
-  m.def("record_replay", &RecordReplay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake",
-        "limit_bytes"_a = nb::none());
-  m.def("churn", &Churn, "name"_a, nb::kw_only(), "utilisation"_a, "limit_bytes"_a, "requests"_a,
-        "seed"_a);
+  m.def("replay", &Replay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake", "limit_bytes"_a = nb::none(),
+        "find_min_limit"_a = false, "passes"_a = 1, "repeats"_a = 11, "verify"_a = false, "progress"_a = nb::none());
+  m.def("record_replay", &RecordReplay, "trace"_a, nb::kw_only(), "policy"_a = "gmlake", "limit_bytes"_a = nb::none());
+  m.def("churn", &Churn, "name"_a, nb::kw_only(), "utilisation"_a, "limit_bytes"_a, "requests"_a, "seed"_a);
   m.def("policies", &bench::PolicyNames);
 }
 

@@ -1,7 +1,8 @@
 // Carries the question "memory ran out; can you free some?" from the thread that needs memory to a thread of Python's.
 //
-// The thread that asks may be any, and the program may hold locks of XLA's on it; Python's lock may be held by a thread that
-// waits for one of those. So the asker never takes Python's lock: it puts the question here and waits, for a bounded time.
+// The thread that asks may be any, and the program may hold locks of XLA's on it; Python's lock may be held by a thread
+// that waits for one of those. So the asker never takes Python's lock: it puts the question here and waits, for a
+// bounded time.
 #ifndef GMLAKE_PYTHON_SHORTAGE_MAILBOX_H_
 #define GMLAKE_PYTHON_SHORTAGE_MAILBOX_H_
 

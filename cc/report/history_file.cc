@@ -89,8 +89,7 @@ std::string EncodeHistory(const HistoryAbout& about, Snapshot snapshot, const Re
                           const std::vector<std::string>& labels) {
   const int64_t start_ns = recording != nullptr ? recording->start_ns : snapshot.time_ns;
   RebaseTimes(start_ns, &snapshot);
-  const std::string meta =
-      Meta(AboutJson(about, snapshot.stats, start_ns), snapshot, recording, JsonList(labels));
+  const std::string meta = Meta(AboutJson(about, snapshot.stats, start_ns), snapshot, recording, JsonList(labels));
   NpzWriter writer;
   writer.Add("meta", "'|u1'", meta.data(), 1, meta.size());
   if (recording != nullptr) AddTable("events", kEvent, recording->events, &writer);

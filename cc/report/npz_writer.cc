@@ -39,7 +39,7 @@ uint32_t Crc(const std::string& data) {
 void PutFacts(uint32_t crc, uint32_t size, size_t name_size, std::string* out) {
   Put16(20, out);  // the version of zip that is needed
   Put16(0, out);
-  Put16(0, out);   // stored
+  Put16(0, out);  // stored
   Put32(kFirstDay, out);
   Put32(crc, out);
   Put32(size, out);
@@ -50,8 +50,7 @@ void PutFacts(uint32_t crc, uint32_t size, size_t name_size, std::string* out) {
 
 // The npy format, version 1.0: the header is padded so that the data begin at a multiple of 64.
 std::string NpyHeader(const std::string& dtype, size_t count) {
-  std::string text =
-      "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + std::to_string(count) + ",), }";
+  std::string text = "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + std::to_string(count) + ",), }";
   constexpr size_t kPrefix = 10;
   while ((kPrefix + text.size() + 1) % 64 != 0) text.push_back(' ');
   text.push_back('\n');

@@ -61,7 +61,8 @@ std::string Sizes(const AllocatorStats& stats) {
 std::string Outside(const Shortage& shortage) {
   const AllocatorStats& stats = shortage.snapshot.stats;
   if (stats.bytes_device_total == Bytes(0)) return "";
-  std::string text = Line("outside gmlake_jax", stats.bytes_outside, "of the device's " + ToString(stats.bytes_device_total));
+  std::string text =
+      Line("outside gmlake_jax", stats.bytes_outside, "of the device's " + ToString(stats.bytes_device_total));
   for (const DeviceProcess& process : shortage.processes) {
     const std::string name = process.is_this ? "this process, in all" : process.name;
     text += Line("", process.used, name + " (pid " + std::to_string(process.pid) + ")");
@@ -74,10 +75,12 @@ std::string Stitching(Bytes asked, const AllocatorStats& stats) {
   const std::string all = ToString(stats.bytes_stitchable) + " can be stitched of what is idle, and " +
                           ToString(Growth(stats)) + " can grow: ";
   if (CauseOf(asked, stats) == Cause::kScattered) {
-    return "Stitching: " + all + "not enough in one piece. The rest of the idle memory lies inside blocks that are in use.\n";
+    return "Stitching: " + all +
+           "not enough in one piece. The rest of the idle memory lies inside blocks that are in use.\n";
   }
   const Bytes missing = asked - stats.largest_servable;
-  return "Stitching: " + all + (missing > Bytes(0) ? ToString(missing) + " short. " : "enough, but the driver refused. ") +
+  return "Stitching: " + all +
+         (missing > Bytes(0) ? ToString(missing) + " short. " : "enough, but the driver refused. ") +
          (CauseOf(asked, stats) == Cause::kLimit ? "This is not fragmentation: it is too much for the limit.\n"
                                                  : "The limit would allow it; the device is full.\n");
 }
@@ -149,7 +152,8 @@ std::string Advice(const Shortage& shortage) {
   if (cause == Cause::kDevice) text += "  - end what else uses the device, or wait for it\n";
   if (cause == Cause::kLimit && stats.bytes_limit + stats.bytes_outside < stats.bytes_device_total) {
     const Bytes most = stats.bytes_device_total - stats.bytes_outside;
-    text += "  - a higher limit: GMLAKE_LIMIT, gmlake_jax.set_memory_limit(); the device would allow " + ToString(most) + "\n";
+    text += "  - a higher limit: GMLAKE_LIMIT, gmlake_jax.set_memory_limit(); the device would allow " +
+            ToString(most) + "\n";
   }
   text += "  - jit with donate_argnums, jax.checkpoint, a smaller batch; delete arrays that are no longer needed\n";
   if (shortage.saved.empty()) text += "  - GMLAKE_OOM_DIR=folder keeps a snapshot of such a moment\n";
@@ -159,7 +163,8 @@ std::string Advice(const Shortage& shortage) {
 std::string Tail(const Shortage& shortage) {
   std::string text;
   if (shortage.earlier > 0) {
-    text += Count(shortage.earlier, "earlier request") + " that did not fit had no consequence: XLA found another way.\n";
+    text +=
+        Count(shortage.earlier, "earlier request") + " that did not fit had no consequence: XLA found another way.\n";
   }
   if (!shortage.saved.empty()) text += "Saved: " + shortage.saved + "\n";
   return text;
@@ -169,8 +174,8 @@ std::string Tail(const Shortage& shortage) {
 
 std::string Report(const Shortage& shortage) {
   const AllocatorStats& stats = shortage.snapshot.stats;
-  return Head(shortage) + Sizes(stats) + Outside(shortage) + Stitching(shortage.asked, stats) + LargestBuffers(shortage) +
-         ByAnnotation(shortage) + Advice(shortage) + Tail(shortage);
+  return Head(shortage) + Sizes(stats) + Outside(shortage) + Stitching(shortage.asked, stats) +
+         LargestBuffers(shortage) + ByAnnotation(shortage) + Advice(shortage) + Tail(shortage);
 }
 
 }  // namespace gmlake

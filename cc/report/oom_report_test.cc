@@ -59,19 +59,20 @@ TEST(OomReportTest, SaysWhoAskedForWhat) {
 
 TEST(OomReportTest, ShowsEverySizeInItsPlace) {
   const std::string text = Report(Sample());
-  for (const char* line : {"  limit                 700.0 MiB\n",
-                           "  live                  404.0 MiB  in 3 buffers; at the peak 410.0 MiB\n",
-                           "  reserved              420.0 MiB  in 30 physical blocks\n",
-                           "  idle                   16.0 MiB  in 2 pieces, the largest 12.0 MiB\n",
-                           "  could still grow      280.0 MiB\n", "  most in one piece     294.0 MiB\n",
-                           "  outside gmlake_jax    100.0 MiB  of the device's 1.0 GiB\n"}) {
+  for (const char* line :
+       {"  limit                 700.0 MiB\n",
+        "  live                  404.0 MiB  in 3 buffers; at the peak 410.0 MiB\n",
+        "  reserved              420.0 MiB  in 30 physical blocks\n",
+        "  idle                   16.0 MiB  in 2 pieces, the largest 12.0 MiB\n", "  could still grow      280.0 MiB\n",
+        "  most in one piece     294.0 MiB\n", "  outside gmlake_jax    100.0 MiB  of the device's 1.0 GiB\n"}) {
     EXPECT_TRUE(Has(text, line));
   }
 }
 
 TEST(OomReportTest, TellsTooMuchFromFragmentation) {
-  EXPECT_TRUE(Has(Report(Sample()), "14.0 MiB can be stitched of what is idle, and 280.0 MiB can grow: 106.0 MiB short. "
-                                    "This is not fragmentation: it is too much for the limit.\n"));
+  EXPECT_TRUE(Has(Report(Sample()),
+                  "14.0 MiB can be stitched of what is idle, and 280.0 MiB can grow: 106.0 MiB short. "
+                  "This is not fragmentation: it is too much for the limit.\n"));
 }
 
 TEST(OomReportTest, TellsAFullDeviceAndWhoFilledIt) {
@@ -108,7 +109,8 @@ TEST(OomReportTest, GroupsBuffersAndSumsAnnotations) {
 
 TEST(OomReportTest, AdviceFitsTheCase) {
   const std::string text = Report(Sample());
-  EXPECT_TRUE(Has(text, "a higher limit: GMLAKE_LIMIT, gmlake_jax.set_memory_limit(); the device would allow 924.0 MiB\n"));
+  EXPECT_TRUE(
+      Has(text, "a higher limit: GMLAKE_LIMIT, gmlake_jax.set_memory_limit(); the device would allow 924.0 MiB\n"));
   EXPECT_TRUE(Has(text, "GMLAKE_OOM_DIR"));
   EXPECT_FALSE(Has(text, "block_until_ready"));
   Shortage pending = Sample();

@@ -8,7 +8,9 @@ namespace {
 using namespace std::string_literals;
 
 TEST(ProgramNameTest, IsTheScriptAndItsArguments) {
-  EXPECT_EQ(ProgramNameOf("/usr/bin/python3\0-u\0jobs/train.py\0--steps\0" "20\0"s), "train.py --steps 20");
+  EXPECT_EQ(ProgramNameOf("/usr/bin/python3\0-u\0jobs/train.py\0--steps\0"
+                          "20\0"s),
+            "train.py --steps 20");
 }
 
 TEST(ProgramNameTest, IsTheProgramWhereThereIsNoScript) {

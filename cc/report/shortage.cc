@@ -16,10 +16,10 @@ std::string Unless0(Bytes size, const std::string& what) {
 
 std::string Verdict(Bytes asked, const AllocatorStats& stats) {
   switch (CauseOf(asked, stats)) {
-    case Cause::kLimit:
-      return "Over the limit by " + ToString(stats.bytes_in_use + asked - stats.bytes_limit) + ".";
+    case Cause::kLimit: return "Over the limit by " + ToString(stats.bytes_in_use + asked - stats.bytes_limit) + ".";
     case Cause::kDevice:
-      return "The limit would allow it; the device has no more memory to give, so something outside gmlake_jax holds it.";
+      return "The limit would allow it; the device has no more memory to give, so something outside gmlake_jax holds "
+             "it.";
     case Cause::kScattered:
       return "Enough is free, but only " + ToString(stats.bytes_stitchable) + " of it can be made one piece.";
   }

@@ -24,7 +24,7 @@ struct Shortage {
   int device = 0;
   std::string device_name;
   Bytes asked;
-  std::string label;   // of the thread that asked: the annotations and the executable, where known
+  std::string label;  // of the thread that asked: the annotations and the executable, where known
   Snapshot snapshot;
   std::vector<std::string> labels;  // what the annotations' numbers stand for
   std::vector<DeviceProcess> processes;

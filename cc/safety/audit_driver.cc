@@ -10,17 +10,14 @@ StatusOr<std::vector<Alias>> AuditDriver::AliasesOf(Address address, Bytes size)
   std::vector<Alias> aliases;
   for (Address at = address; at < address + size;) {
     auto mapping = mappings_.upper_bound(at);
-    if (mapping == mappings_.begin())
-      return Status(StatusCode::kInvalidArgument, "an address that is not mapped");
+    if (mapping == mappings_.begin()) return Status(StatusCode::kInvalidArgument, "an address that is not mapped");
     --mapping;
     const auto block = blocks_.find(mapping->second.block);
     const Address end = std::min(address + size, mapping->first + mapping->second.size);
     if (end <= at || block == blocks_.end()) {
-      return Status(StatusCode::kInvalidArgument,
-                    "a lease whose memory is not mapped, or was released");
+      return Status(StatusCode::kInvalidArgument, "a lease whose memory is not mapped, or was released");
     }
-    aliases.push_back(
-        {block->second.alias + (at - mapping->first), end - at, block->second.mappings});
+    aliases.push_back({block->second.alias + (at - mapping->first), end - at, block->second.mappings});
     at = end;
   }
   return aliases;

@@ -1,8 +1,8 @@
 // A driver that knows every physical byte by one more address.
 //
 // It stands between the allocator and a real driver, and maps each physical block a second time, at an address that the
-// allocator never hears of. What was written through a lease can so be read back by a way that no table of the allocator
-// knows: a test of cc/safety/pattern_churn.h. It changes nothing of what the allocator sees.
+// allocator never hears of. What was written through a lease can so be read back by a way that no table of the
+// allocator knows: a test of cc/safety/pattern_churn.h. It changes nothing of what the allocator sees.
 #ifndef GMLAKE_SAFETY_AUDIT_DRIVER_H_
 #define GMLAKE_SAFETY_AUDIT_DRIVER_H_
 
@@ -36,22 +36,14 @@ class AuditDriver final : public Driver {
   StatusOr<BlockHandle> Create(Bytes size) override;
   Status Release(BlockHandle block) override;
   StatusOr<Address> Reserve(Bytes size) override { return driver_->Reserve(size); }
-  Status FreeAddress(Address address, Bytes size) override {
-    return driver_->FreeAddress(address, size);
-  }
+  Status FreeAddress(Address address, Bytes size) override { return driver_->FreeAddress(address, size); }
   Status Map(Address address, Bytes size, BlockHandle block) override;
-  Status SetAccess(Address address, Bytes size) override {
-    return driver_->SetAccess(address, size);
-  }
+  Status SetAccess(Address address, Bytes size) override { return driver_->SetAccess(address, size); }
   Status Unmap(Address address, Bytes size) override;
-  StatusOr<EventHandle> RecordEvent(StreamHandle stream) override {
-    return driver_->RecordEvent(stream);
-  }
+  StatusOr<EventHandle> RecordEvent(StreamHandle stream) override { return driver_->RecordEvent(stream); }
   StatusOr<bool> IsComplete(EventHandle event) override { return driver_->IsComplete(event); }
   Status WaitOnHost(EventHandle event) override { return driver_->WaitOnHost(event); }
-  Status WaitOnStream(StreamHandle stream, EventHandle event) override {
-    return driver_->WaitOnStream(stream, event);
-  }
+  Status WaitOnStream(StreamHandle stream, EventHandle event) override { return driver_->WaitOnStream(stream, event); }
   void DestroyEvent(EventHandle event) override { driver_->DestroyEvent(event); }
   StatusOr<bool> IsCapturing(StreamHandle stream) override { return driver_->IsCapturing(stream); }
   StatusOr<DeviceMemory> QueryMemory() override { return driver_->QueryMemory(); }

@@ -11,15 +11,13 @@ class AuditDriverTest : public testing::Test {
   // `block` at the start of new addresses, `times` times in a row.
   Address Map(BlockHandle block, int times) {
     const Address address = *audit_.Reserve(MiB(4) * times);
-    for (int i = 0; i < times; ++i)
-      EXPECT_TRUE(audit_.Map(address + MiB(4) * i, MiB(4), block).ok());
+    for (int i = 0; i < times; ++i) EXPECT_TRUE(audit_.Map(address + MiB(4) * i, MiB(4), block).ok());
     EXPECT_TRUE(audit_.SetAccess(address, MiB(4) * times).ok());
     return address;
   }
 
   bool SameBytes(Address address, const Alias& alias) const {
-    const auto mine = fake_.Resolve(address, alias.size),
-               theirs = fake_.Resolve(alias.address, alias.size);
+    const auto mine = fake_.Resolve(address, alias.size), theirs = fake_.Resolve(alias.address, alias.size);
     return !mine.empty() && mine[0].block == theirs[0].block && mine[0].offset == theirs[0].offset;
   }
 

@@ -1,5 +1,5 @@
-// What happens to memory while the host framework records a graph. (On the emulated device, with graphs that are replayed:
-// pattern_churn_test.cc. In random programs: program.cc.)
+// What happens to memory while the host framework records a graph. (On the emulated device, with graphs that are
+// replayed: pattern_churn_test.cc. In random programs: program.cc.)
 #include "cc/safety/bench.h"
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 // Replays the kept inputs of the fuzzer, so that what it once reached stays tested where there is no fuzzer.
 //
-// One input a line, as hexadecimal digits. tools/fuzz writes corpus.txt anew; found.txt holds what once broke something,
-// for good.
+// One input a line, as hexadecimal digits. tools/fuzz writes corpus.txt anew; found.txt holds what once broke
+// something, for good.
 
 #include <fstream>
 #include <string>

@@ -76,9 +76,13 @@ struct State {
   Bytes device_bytes, in_use, requested, peak;
 
   explicit State(const Bench& bench)
-      : blocks(bench.driver.num_blocks()), mappings(bench.driver.num_mappings()), events(bench.driver.num_events()),
-        device_bytes(bench.driver.memory_in_use()), in_use(bench.allocator->Stats().bytes_in_use),
-        requested(bench.allocator->Stats().bytes_requested), peak(bench.allocator->Stats().peak_bytes_in_use) {}
+      : blocks(bench.driver.num_blocks()),
+        mappings(bench.driver.num_mappings()),
+        events(bench.driver.num_events()),
+        device_bytes(bench.driver.memory_in_use()),
+        in_use(bench.allocator->Stats().bytes_in_use),
+        requested(bench.allocator->Stats().bytes_requested),
+        peak(bench.allocator->Stats().peak_bytes_in_use) {}
 };
 
 void ExpectEqual(const State& a, const State& b) {

@@ -44,8 +44,7 @@ PatternChurn::PatternChurn(Driver* driver, Ink* ink, PatternChurnOptions options
       random_(options.seed),
       audit_(driver),
       allocator_(&audit_, AllocatorOptions{options.limit}) {
-  for (int i = 0; i < kUsualSizes; ++i)
-    usual_sizes_.push_back(LogUniform(MiB(1), options.limit / 10));
+  for (int i = 0; i < kUsualSizes; ++i) usual_sizes_.push_back(LogUniform(MiB(1), options.limit / 10));
 }
 
 StatusOr<PatternChurnReport> PatternChurn::Run() {
@@ -69,25 +68,20 @@ double PatternChurn::Seconds() const {
 }
 
 bool PatternChurn::IsOver() const {
-  return report_.operations >= options_.operations || !report_.broken.empty() ||
-         Seconds() > options_.seconds;
+  return report_.operations >= options_.operations || !report_.broken.empty() || Seconds() > options_.seconds;
 }
 
 Bytes PatternChurn::LogUniform(Bytes from, Bytes to) {
   const double at = std::uniform_real_distribution<double>()(random_);
-  return Bytes(static_cast<int64_t>(from.count() *
-                                    std::pow(static_cast<double>(to.count()) / from.count(), at)));
+  return Bytes(static_cast<int64_t>(from.count() * std::pow(static_cast<double>(to.count()) / from.count(), at)));
 }
 
 // As programs ask: small ones, the same few again and again, and anything.
 Bytes PatternChurn::RandomSize() {
   switch (Random(3)) {
-    case 0:
-      return LogUniform(kSmallest, MiB(1));
-    case 1:
-      return usual_sizes_[Random(usual_sizes_.size())];
-    default:
-      return LogUniform(MiB(1), options_.limit / 5);
+    case 0: return LogUniform(kSmallest, MiB(1));
+    case 1: return usual_sizes_[Random(usual_sizes_.size())];
+    default: return LogUniform(MiB(1), options_.limit / 5);
   }
 }
 
@@ -101,22 +95,13 @@ Status PatternChurn::Step() {
 // What happens beside requests and frees.
 Status PatternChurn::Interfere() {
   switch (Random(7)) {
-    case 0:
-      allocator_.Trim(options_.limit / 100 * Random(100));
-      return OkStatus();
-    case 1:
-      allocator_.SetLimit(options_.limit / 100 * (50 + Random(50))).IgnoreError();
-      return OkStatus();
-    case 2:
-      return allocator_.SetLimit(options_.limit);
-    case 3:
-      return RetireStream(Random(streams_.size()));
-    case 4:
-      return options_.misuse ? Misuse() : OkStatus();
-    case 5:
-      return Replay();
-    default:
-      return Pause();
+    case 0: allocator_.Trim(options_.limit / 100 * Random(100)); return OkStatus();
+    case 1: allocator_.SetLimit(options_.limit / 100 * (50 + Random(50))).IgnoreError(); return OkStatus();
+    case 2: return allocator_.SetLimit(options_.limit);
+    case 3: return RetireStream(Random(streams_.size()));
+    case 4: return options_.misuse ? Misuse() : OkStatus();
+    case 5: return Replay();
+    default: return Pause();
   }
 }
 
@@ -243,27 +228,24 @@ Status PatternChurn::Finish() {
 }
 
 std::string ToJson(const PatternChurnReport& report) {
-  const auto way = [&](Way way) {
-    return static_cast<long long>(report.stats.by_way[static_cast<int>(way)].count);
-  };
+  const auto way = [&](Way way) { return static_cast<long long>(report.stats.by_way[static_cast<int>(way)].count); };
   const auto gib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / GiB(1).count(); };
   char text[1024];
-  std::snprintf(
-      text, sizeof(text),
-      "{\"wrong_words\": %lld, \"invariants\": \"%s\", \"seconds\": %.1f, \"operations\": %lld, "
-      "\"painted_gib\": %.1f, \"checked_through_another_address_gib\": %.1f, "
-      "\"of_these_with_aliases_of_the_allocator_gib\": %.1f, \"refused\": %lld, "
-      "\"retired_streams\": %lld, \"graph_replays\": %lld, "
-      "\"small\": %lld, \"reuse\": %lld, \"split\": %lld, \"stitch\": %lld, \"grow\": %lld, "
-      "\"unmaps\": %lld, \"releases\": %lld, \"stream_waits\": %lld, \"peak_reserved_gib\": %.2f}",
-      static_cast<long long>(report.wrong_words), report.broken.c_str(), report.seconds,
-      static_cast<long long>(report.operations), gib(report.painted), gib(report.checked),
-      gib(report.checked_shared), static_cast<long long>(report.refused),
-      static_cast<long long>(report.retired_streams), static_cast<long long>(report.replays),
-      way(Way::kSmall), way(Way::kReuse), way(Way::kSplit), way(Way::kStitch), way(Way::kGrow),
-      static_cast<long long>(report.stats.driver_calls.unmap),
-      static_cast<long long>(report.stats.driver_calls.release),
-      static_cast<long long>(report.stats.num_stream_waits), gib(report.stats.peak_bytes_reserved));
+  std::snprintf(text, sizeof(text),
+                "{\"wrong_words\": %lld, \"invariants\": \"%s\", \"seconds\": %.1f, \"operations\": %lld, "
+                "\"painted_gib\": %.1f, \"checked_through_another_address_gib\": %.1f, "
+                "\"of_these_with_aliases_of_the_allocator_gib\": %.1f, \"refused\": %lld, "
+                "\"retired_streams\": %lld, \"graph_replays\": %lld, "
+                "\"small\": %lld, \"reuse\": %lld, \"split\": %lld, \"stitch\": %lld, \"grow\": %lld, "
+                "\"unmaps\": %lld, \"releases\": %lld, \"stream_waits\": %lld, \"peak_reserved_gib\": %.2f}",
+                static_cast<long long>(report.wrong_words), report.broken.c_str(), report.seconds,
+                static_cast<long long>(report.operations), gib(report.painted), gib(report.checked),
+                gib(report.checked_shared), static_cast<long long>(report.refused),
+                static_cast<long long>(report.retired_streams), static_cast<long long>(report.replays),
+                way(Way::kSmall), way(Way::kReuse), way(Way::kSplit), way(Way::kStitch), way(Way::kGrow),
+                static_cast<long long>(report.stats.driver_calls.unmap),
+                static_cast<long long>(report.stats.driver_calls.release),
+                static_cast<long long>(report.stats.num_stream_waits), gib(report.stats.peak_bytes_reserved));
   return text;
 }
 

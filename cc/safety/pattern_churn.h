@@ -1,5 +1,5 @@
-// Churn on a device, with every byte watched: each lease is painted with its owner's pattern through the address that it
-// was given, and compared just before it is freed, through another address of the same physical memory.
+// Churn on a device, with every byte watched: each lease is painted with its owner's pattern through the address that
+// it was given, and compared just before it is freed, through another address of the same physical memory.
 //
 // Nothing waits in between: painting, comparing and the next owner's painting are queued on several streams, so memory
 // changes hands while earlier work is still to run. Runs on GPUs (pattern_churn_main.cc) and on the emulated device
@@ -38,7 +38,7 @@ struct PatternChurnReport {
   int64_t retired_streams = 0;
   int64_t replays = 0;     // of graphs that paint a lease
   Bytes painted, checked;  // checked: through an address that the allocator does not know
-  Bytes checked_shared;  // of these: bytes for which the allocator itself had more than one address
+  Bytes checked_shared;    // of these: bytes for which the allocator itself had more than one address
   int64_t wrong_words = 0;
   double seconds = 0;
   std::string broken;  // what CheckInvariants said

@@ -4,10 +4,10 @@
 //   bazel-bin/cc/safety/pattern_churn_main --seconds=600 --limit-mib=98304
 //   compute-sanitizer --tool memcheck bazel-bin/cc/safety/pattern_churn_main --seconds=60 --limit-mib=8192
 //
-// Needs nothing on the machine it runs on but a driver and a C library. Prints one line of JSON; exit status 1: a word was
-// wrong, an invariant did not hold, or a call failed. Options: --seconds=N (60) --operations=N --limit-mib=N (4096)
-// --seed=N (1) --streams=N (4) --device=N (0) --driver=PATH --copies (fills and copies in place of kernels) --misuse (breaks
-// patterns on purpose: the exit status must then be 1).
+// Needs nothing on the machine it runs on but a driver and a C library. Prints one line of JSON; exit status 1: a word
+// was wrong, an invariant did not hold, or a call failed. Options: --seconds=N (60) --operations=N --limit-mib=N (4096)
+// --seed=N (1) --streams=N (4) --device=N (0) --driver=PATH --copies (fills and copies in place of kernels) --misuse
+// (breaks patterns on purpose: the exit status must then be 1).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,9 +30,7 @@ struct CommandLine {
 
 const char* ValueOf(const char* argument, const char* name) {
   const size_t length = std::strlen(name);
-  return std::strncmp(argument, name, length) == 0 && argument[length] == '='
-             ? argument + length + 1
-             : nullptr;
+  return std::strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : nullptr;
 }
 
 bool ParseFlag(const char* argument, CommandLine* line) {
@@ -41,18 +39,12 @@ bool ParseFlag(const char* argument, CommandLine* line) {
 }
 
 bool Parse(const char* argument, CommandLine* line) {
-  if (const char* value = ValueOf(argument, "--seconds"))
-    return line->churn.seconds = std::atof(value), true;
-  if (const char* value = ValueOf(argument, "--operations"))
-    return line->churn.operations = std::atoll(value), true;
-  if (const char* value = ValueOf(argument, "--limit-mib"))
-    return line->churn.limit = MiB(std::atoll(value)), true;
-  if (const char* value = ValueOf(argument, "--seed"))
-    return line->churn.seed = std::atoll(value), true;
-  if (const char* value = ValueOf(argument, "--streams"))
-    return line->churn.streams = std::atoi(value), true;
-  if (const char* value = ValueOf(argument, "--device"))
-    return line->device = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--seconds")) return line->churn.seconds = std::atof(value), true;
+  if (const char* value = ValueOf(argument, "--operations")) return line->churn.operations = std::atoll(value), true;
+  if (const char* value = ValueOf(argument, "--limit-mib")) return line->churn.limit = MiB(std::atoll(value)), true;
+  if (const char* value = ValueOf(argument, "--seed")) return line->churn.seed = std::atoll(value), true;
+  if (const char* value = ValueOf(argument, "--streams")) return line->churn.streams = std::atoi(value), true;
+  if (const char* value = ValueOf(argument, "--device")) return line->device = std::atoi(value), true;
   if (const char* value = ValueOf(argument, "--driver")) return line->driver = value, true;
   return ParseFlag(argument, line);
 }

@@ -1,5 +1,5 @@
-// The churn with every byte watched, on the emulated device: streams are threads there, and every piece of work is late.
-// (pattern_churn_main.cc: the same on a GPU.)
+// The churn with every byte watched, on the emulated device: streams are threads there, and every piece of work is
+// late. (pattern_churn_main.cc: the same on a GPU.)
 #include "cc/safety/pattern_churn.h"
 
 #include <dlfcn.h>
@@ -33,8 +33,7 @@ class PatternChurnTest : public testing::Test {
     const auto ink = MakeCopyInk(*cuda, kLibrary, 0);
     const auto driver = CudaDriver::Open(*cuda, 0);
     EXPECT_TRUE(ink.ok() && driver.ok());
-    const StatusOr<PatternChurnReport> report =
-        PatternChurn(driver->get(), ink->get(), options).Run();
+    const StatusOr<PatternChurnReport> report = PatternChurn(driver->get(), ink->get(), options).Run();
     EXPECT_TRUE(report.ok()) << report.status().message();
     if (report.ok()) std::printf("%s\n", ToJson(*report).c_str());
     return report.ok() ? *report : PatternChurnReport();

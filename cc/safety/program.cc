@@ -88,11 +88,11 @@ void Program::Dispatch(Operation operation) {
   current_ = operation;
   interrupted_ = false;
   using Action = void (Program::*)(Operation);
-  static constexpr Action kActions[] = {
-      &Program::Prepare,
-      &Program::FreeForeign, &Program::QueryOrSleep, &Program::AllocateAbsurd, &Program::Trim,
-      &Program::ChangeLimit, &Program::Capture, &Program::FailCalls,      &Program::TakeForeignMemory,
-      &Program::FinishWork,  &Program::RetireStream, &Program::Maintain,    &Program::FreeHalf};
+  static constexpr Action kActions[] = {&Program::Prepare,        &Program::FreeForeign,  &Program::QueryOrSleep,
+                                        &Program::AllocateAbsurd, &Program::Trim,         &Program::ChangeLimit,
+                                        &Program::Capture,        &Program::FailCalls,    &Program::TakeForeignMemory,
+                                        &Program::FinishWork,     &Program::RetireStream, &Program::Maintain,
+                                        &Program::FreeHalf};
   const int kind = operation.kind % 64;
   if (kind < 24) return Allocate(operation);
   if (kind < 44) return Free(operation);
@@ -180,9 +180,8 @@ void Program::Launch(size_t index, StreamHandle stream) {
 
 // Could the framework put `stream` behind every other stream that used the lease?
 bool Program::CanOrder(const Shadow::Lease& lease, StreamHandle stream) const {
-  return std::all_of(lease.streams.begin(), lease.streams.end(), [&](StreamHandle other) {
-    return other == stream || !(Capturing(other) || Capturing(stream));
-  });
+  return std::all_of(lease.streams.begin(), lease.streams.end(),
+                     [&](StreamHandle other) { return other == stream || !(Capturing(other) || Capturing(stream)); });
 }
 
 void Program::Use(Operation operation) {
@@ -313,8 +312,8 @@ void Program::Capture(Operation operation) {
 }
 
 void Program::FailCalls(Operation operation) {
-  static constexpr StatusCode kCodes[] = {StatusCode::kDriverError, StatusCode::kOutOfMemory,
-                                          StatusCode::kNotReady, StatusCode::kDriverError};
+  static constexpr StatusCode kCodes[] = {StatusCode::kDriverError, StatusCode::kOutOfMemory, StatusCode::kNotReady,
+                                          StatusCode::kDriverError};
   driver_.FailCalls(operation.a % 24, operation.b % 4 == 0 ? 1 + operation.b / 16 : 1, kCodes[operation.c % 4]);
 }
 
@@ -345,7 +344,8 @@ void Program::Interrupt() {
 // The framework retires a stream that nobody captures, and has waited for its work by the time it destroys it.
 void Program::RetireStream(Operation operation) {
   const StreamHandle stream = Stream(operation.a);
-  const bool may_not = std::count(capturing_, capturing_ + kStreams, true) > 0 || (stream == home() && allocator_->IsAsleep());
+  const bool may_not =
+      std::count(capturing_, capturing_ + kStreams, true) > 0 || (stream == home() && allocator_->IsAsleep());
   if (operation.b % 4 != 0 || may_not) return FinishWork(operation);
   driver_.StopFailing();
   Expect(allocator_->RetireStream(stream).ok(), "a stream could not be retired");

@@ -4,8 +4,8 @@
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
-// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Where the device sleeps, stamps tell
-// whether every lease wakes up with its bytes.
+// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Where the device sleeps,
+// stamps tell whether every lease wakes up with its bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
@@ -33,8 +33,8 @@ struct Operation {
 
 std::vector<Operation> Decode(const uint8_t* data, size_t size);
 
-// Model: a device, an allocator and their shadow. Invariant: Step returns "" unless an invariant of the allocator broke;
-// after that the program is over. Not thread-safe.
+// Model: a device, an allocator and their shadow. Invariant: Step returns "" unless an invariant of the allocator
+// broke; after that the program is over. Not thread-safe.
 class Program {
  public:
   static constexpr int kStreams = 3;
@@ -91,7 +91,8 @@ class Program {
   void WakeUp();
   void PutStamps();
   bool StampsHold();
-  // The framework keeps requests away while a device is about to fall asleep; those that come a little later are refused.
+  // The framework keeps requests away while a device is about to fall asleep; those that come a little later are
+  // refused.
   bool MayRequest() const { return !drowsy_ || allocator_->IsAsleep(); }
   void ReadAsleep();
   void Interrupt();
@@ -136,7 +137,7 @@ class Program {
   int maps_before_intrusion_ = 0;
   bool capturing_[kStreams] = {};
   bool foreign_memory_ = false;
-  bool drowsy_ = false;  // the device is falling asleep
+  bool drowsy_ = false;                 // the device is falling asleep
   std::set<int64_t> tagged_, dropped_;  // owners: whose contents may be dropped in a sleep, and are in this one
   int64_t wakes_ = 0;
   std::vector<Bytes> history_;  // sizes to ask for again

@@ -8,7 +8,9 @@ namespace {
 constexpr int32_t kUnwanted = 1;
 
 // A number for each end of each piece of a lease.
-uint64_t StampOf(const Shadow::Lease& lease, size_t number) { return static_cast<uint64_t>(lease.owner) << 20 | number; }
+uint64_t StampOf(const Shadow::Lease& lease, size_t number) {
+  return static_cast<uint64_t>(lease.owner) << 20 | number;
+}
 
 // Calls `visit(address, stamp)` for the first and last 256 bytes of each extent.
 template <typename Visit>

@@ -102,21 +102,22 @@ struct Reach {
 };
 
 void Print(uint64_t seed, const Reach& reach) {
-  std::printf("seed %llu: %lld operations; small %lld, reuse %lld, split %lld, stitch %lld, grow %lld, refused %lld, "
-              "stream waits %lld, blocks released %lld, quarantined %lld, wakes %lld, ranges made ahead %lld, used %lld\n",
-              static_cast<unsigned long long>(seed), static_cast<long long>(OperationsPerSeed()),
-              static_cast<long long>(reach.ways[0]), static_cast<long long>(reach.ways[1]),
-              static_cast<long long>(reach.ways[2]), static_cast<long long>(reach.ways[3]),
-              static_cast<long long>(reach.ways[4]), static_cast<long long>(reach.refusals),
-              static_cast<long long>(reach.stream_waits), static_cast<long long>(reach.released),
-              static_cast<long long>(reach.quarantined), static_cast<long long>(reach.wakes),
-              static_cast<long long>(reach.prepared), static_cast<long long>(reach.prepared_used));
+  std::printf(
+      "seed %llu: %lld operations; small %lld, reuse %lld, split %lld, stitch %lld, grow %lld, refused %lld, "
+      "stream waits %lld, blocks released %lld, quarantined %lld, wakes %lld, ranges made ahead %lld, used %lld\n",
+      static_cast<unsigned long long>(seed), static_cast<long long>(OperationsPerSeed()),
+      static_cast<long long>(reach.ways[0]), static_cast<long long>(reach.ways[1]),
+      static_cast<long long>(reach.ways[2]), static_cast<long long>(reach.ways[3]),
+      static_cast<long long>(reach.ways[4]), static_cast<long long>(reach.refusals),
+      static_cast<long long>(reach.stream_waits), static_cast<long long>(reach.released),
+      static_cast<long long>(reach.quarantined), static_cast<long long>(reach.wakes),
+      static_cast<long long>(reach.prepared), static_cast<long long>(reach.prepared_used));
 }
 
 void ExpectEverythingWasReached(const Reach& reach) {
   for (int64_t way : reach.ways) EXPECT_GT(way, 0);
-  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined, reach.wakes, reach.prepared,
-                        reach.prepared_used}) {
+  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined, reach.wakes,
+                        reach.prepared, reach.prepared_used}) {
     EXPECT_GT(count, 0);
   }
 }

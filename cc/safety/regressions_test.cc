@@ -109,8 +109,8 @@ TEST(Regression, WhatIsFreeInTwoRangesThatBorderOnEachOtherIsNotOnePiece) {
   EXPECT_EQ(driver.violations(), std::vector<std::string>());
 }
 
-// Two neighbours are copied as one. The first is freed while the device sleeps, and its block with it; what is left begins
-// in the next block, and not a block's length behind where the first began.
+// Two neighbours are copied as one. The first is freed while the device sleeps, and its block with it; what is left
+// begins in the next block, and not a block's length behind where the first began.
 TEST(Regression, ALeaseWakesUpWholeBehindANeighbourThatWasFreedMeanwhile) {
   FakeDriver driver(GiB(1));
   Stamps stamps(&driver);
@@ -130,8 +130,8 @@ TEST(Regression, ALeaseWakesUpWholeBehindANeighbourThatWasFreedMeanwhile) {
   EXPECT_TRUE(stamps.IsAt(second, 42));
 }
 
-// A copy to the host fails, and then the driver refuses everything: the device stays awake as it was. It was taken for asleep,
-// with contents on the host that were not there, and the next attempt to wake it gave them up.
+// A copy to the host fails, and then the driver refuses everything: the device stays awake as it was. It was taken for
+// asleep, with contents on the host that were not there, and the next attempt to wake it gave them up.
 TEST(Regression, ASleepThatCopiesNothingNeedsNoDriverToStayAwake) {
   FakeDriver driver(GiB(1));
   Stamps stamps(&driver);

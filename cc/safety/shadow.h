@@ -1,8 +1,8 @@
 // What an observer outside the allocator knows: which leases live, which physical bytes each reaches, who used them.
 //
 // It sees the allocator through its public interface and the device through the fake driver's mappings, and nothing of
-// how requests are served. After every step of a test, Check() says which of the eight invariants of docs/reliability.md
-// does not hold.
+// how requests are served. After every step of a test, Check() says which of the eight invariants of
+// docs/reliability.md does not hold.
 #ifndef GMLAKE_SAFETY_SHADOW_H_
 #define GMLAKE_SAFETY_SHADOW_H_
 

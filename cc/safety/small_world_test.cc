@@ -118,13 +118,9 @@ TEST(SmallWorld, TwoStreamsAndACapture) {
   ExploreAll({kGet2, kGet4Other, kFreeFirst, kFreeOther, kFinish, kTrim, kCapture});
 }
 
-TEST(SmallWorld, SleepAndFaults) {
-  ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kSleepOrWake, kFailThird});
-}
+TEST(SmallWorld, SleepAndFaults) { ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kSleepOrWake, kFailThird}); }
 
-TEST(SmallWorld, StitchesAndFaults) {
-  ExploreAll({kGet2, kGet4, kGet6, kFreeFirst, kFreeSecond, kTrim, kFailThird});
-}
+TEST(SmallWorld, StitchesAndFaults) { ExploreAll({kGet2, kGet4, kGet6, kFreeFirst, kFreeSecond, kTrim, kFailThird}); }
 
 TEST(SmallWorld, RangesMadeAhead) {
   ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kPrepare, kPrepareAndTrim, kFailThird});

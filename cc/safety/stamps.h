@@ -1,5 +1,5 @@
-// A HostCopier for random programs: it knows what lies at a few marked places of the fake device's memory, and where copies
-// take it. Cheap however large the leases are, because only marked places exist.
+// A HostCopier for random programs: it knows what lies at a few marked places of the fake device's memory, and where
+// copies take it. Cheap however large the leases are, because only marked places exist.
 #ifndef GMLAKE_SAFETY_STAMPS_H_
 #define GMLAKE_SAFETY_STAMPS_H_
 
@@ -16,8 +16,8 @@
 
 namespace gmlake {
 
-// Model: stamps, eight bytes each, at places of physical blocks and of host memory; whatever a copy does not bring is gone.
-// Thread rule: AllocateHost and FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
+// Model: stamps, eight bytes each, at places of physical blocks and of host memory; whatever a copy does not bring is
+// gone. Thread rule: AllocateHost and FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
 class Stamps final : public HostCopier {
  public:
   explicit Stamps(FakeDriver* driver) : driver_(driver) {}

@@ -1,8 +1,8 @@
-// Many threads at one allocator: requests, frees of each other's leases, mappings ahead, statistics, snapshots, recordings, trims and
-// limits, all at once.
+// Many threads at one allocator: requests, frees of each other's leases, mappings ahead, statistics, snapshots,
+// recordings, trims and limits, all at once.
 //
-// While a lease lives, its thread has claimed the physical bytes it reaches in a table of the test's own; a byte that is
-// claimed twice had two owners. Meant to be run under ThreadSanitizer too (make sanitize).
+// While a lease lives, its thread has claimed the physical bytes it reaches in a table of the test's own; a byte that
+// is claimed twice had two owners. Meant to be run under ThreadSanitizer too (make sanitize).
 
 #include <atomic>
 #include <mutex>
@@ -156,7 +156,8 @@ class ThreadsTest : public testing::Test {
     Bytes leased(0), held(0);
     for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
     for (const BlockRow& block : snapshot.blocks) held += Bytes(block.size);
-    return leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending && held == snapshot.stats.bytes_reserved;
+    return leased == snapshot.stats.bytes_in_use + snapshot.stats.bytes_pending &&
+           held == snapshot.stats.bytes_reserved;
   }
 
   // Starts, reads and ends recordings.

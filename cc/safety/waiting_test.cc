@@ -1,4 +1,5 @@
-// Nobody waits for the device with the allocator's lock in hand, and what came free during a wait is not taken for done.
+// Nobody waits for the device with the allocator's lock in hand, and what came free during a wait is not taken for
+// done.
 //
 // The fake driver calls back in the middle of a wait. There the tests do what another thread, or a host callback that
 // runs on the stream that is waited for, would do; under a lock that would hang for ever.

@@ -35,7 +35,7 @@ enum class EventKind : uint8_t {
 constexpr uint8_t WayNumber(Way way) { return static_cast<uint8_t>(static_cast<int>(way) + 1); }
 
 struct Event {
-  int64_t time_ns = 0;    // since the recording started
+  int64_t time_ns = 0;  // since the recording started
   uint64_t address = 0;
   int64_t size = 0;       // as placed
   int64_t requested = 0;  // as asked for
@@ -105,8 +105,8 @@ struct Recording {
   int64_t start_ns = 0;  // MonotonicNs() at time_ns 0; 0: nothing is being recorded
 };
 
-// A clock that never goes back (CLOCK_MONOTONIC), in nanoseconds; and the same clock to some milliseconds, for a tenth of
-// the cost.
+// A clock that never goes back (CLOCK_MONOTONIC), in nanoseconds; and the same clock to some milliseconds, for a tenth
+// of the cost.
 int64_t MonotonicNs();
 int64_t CoarseMonotonicNs();
 // Nanoseconds since 1970 at which MonotonicNs() was 0.

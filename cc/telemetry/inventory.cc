@@ -35,7 +35,9 @@ void Inventory::DropIfGone(std::unordered_map<uint64_t, Block>::iterator block) 
   blocks_.erase(block);
 }
 
-void Inventory::OnReserve(Address address, Bytes size) { ranges_[address] = {next_range_++, size, false, false, Bytes(0)}; }
+void Inventory::OnReserve(Address address, Bytes size) {
+  ranges_[address] = {next_range_++, size, false, false, Bytes(0)};
+}
 
 void Inventory::OnFreeAddress(Address address) {
   const auto range = ranges_.find(address);

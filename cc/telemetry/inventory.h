@@ -1,4 +1,5 @@
-// What the driver holds for one device: blocks, ranges, mappings, each with a number of its own that is never used again.
+// What the driver holds for one device: blocks, ranges, mappings, each with a number of its own that is never used
+// again.
 //
 // It follows the driver calls that succeeded, not the tables of the core, so a snapshot shows what is there even where
 // the two should ever disagree. It tells the recorder of each change.
@@ -50,7 +51,7 @@ class Inventory {
     Bytes size;
     bool is_known = false;  // whether it is stitched has been seen
     bool is_stitched = false;
-    Bytes mapped;           // from the range's first byte to the end of its last mapping so far
+    Bytes mapped;  // from the range's first byte to the end of its last mapping so far
   };
   struct Mapping {
     uint64_t handle;

@@ -1,7 +1,8 @@
 // What the driver did since the inventory was last read.
 //
-// Entering a driver call into the inventory's maps costs as much as the rest of a request that grows. So the call is put
-// aside in a row, and entered when somebody reads the inventory, when the device is maintained, or when the row is full.
+// Entering a driver call into the inventory's maps costs as much as the rest of a request that grows. So the call is
+// put aside in a row, and entered when somebody reads the inventory, when the device is maintained, or when the row is
+// full.
 #ifndef GMLAKE_TELEMETRY_INVENTORY_LOG_H_
 #define GMLAKE_TELEMETRY_INVENTORY_LOG_H_
 

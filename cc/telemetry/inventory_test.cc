@@ -64,9 +64,9 @@ TEST_F(InventoryTest, TellsTheRecorderInOrder) {
   MakeAlias();
   inventory_.OnUnmap(kAlias, MiB(16));
   inventory_.OnFreeAddress(kAlias);
-  EXPECT_EQ(Kinds(), (std::vector<EventKind>{EventKind::kCreate, EventKind::kReserve, EventKind::kMap,
-                                             EventKind::kStitch, EventKind::kMap, EventKind::kUnmap,
-                                             EventKind::kDrop}));
+  EXPECT_EQ(Kinds(),
+            (std::vector<EventKind>{EventKind::kCreate, EventKind::kReserve, EventKind::kMap, EventKind::kStitch,
+                                    EventKind::kMap, EventKind::kUnmap, EventKind::kDrop}));
 }
 
 TEST_F(InventoryTest, ABlockIsThereUntilItsLastMappingIsGone) {

@@ -49,7 +49,7 @@ class Table {
 
  private:
   std::mutex mutex_;
-  std::vector<Label> labels_;                                // guarded by mutex_
+  std::vector<Label> labels_;                                   // guarded by mutex_
   std::map<std::pair<int32_t, std::string>, int32_t> numbers_;  // guarded by mutex_
   std::array<std::atomic<int32_t>, kMostLabels> parents_;
 };

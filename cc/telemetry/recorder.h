@@ -34,7 +34,7 @@ class Recorder {
  private:
   std::vector<Event> ring_;  // empty: off
   size_t next_ = 0;
-  int64_t count_ = 0;        // since the start
+  int64_t count_ = 0;  // since the start
   int64_t start_ns_ = 0;
 };
 

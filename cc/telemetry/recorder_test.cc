@@ -52,9 +52,7 @@ TEST(RecorderTest, TimesAreSinceTheStart) {
   EXPECT_TRUE(recorder.Read().events.empty()) << "started anew";
 }
 
-TEST(ClockTest, TheCoarseClockIsTheSameClock) {
-  EXPECT_LT(std::abs(MonotonicNs() - CoarseMonotonicNs()), 100'000'000);
-}
+TEST(ClockTest, TheCoarseClockIsTheSameClock) { EXPECT_LT(std::abs(MonotonicNs() - CoarseMonotonicNs()), 100'000'000); }
 
 }  // namespace
 }  // namespace gmlake

@@ -32,9 +32,7 @@ struct DriverCallStats {
   int64_t record_event = 0;
   double time_us = 0;
 
-  int64_t memory_calls() const {
-    return create + map + set_access + unmap + release + reserve + free_address;
-  }
+  int64_t memory_calls() const { return create + map + set_access + unmap + release + reserve + free_address; }
   DriverCallStats& operator+=(const DriverCallStats& other) {
     create += other.create;
     map += other.map;
@@ -50,39 +48,39 @@ struct DriverCallStats {
 };
 
 struct AllocatorStats {
-  Bytes bytes_in_use;            // leased to callers, as placed (after rounding)
-  Bytes bytes_requested;         // leased to callers, as asked for
-  Bytes peak_bytes_in_use;       // highest bytes_in_use since start or reset
-  Bytes peak_bytes_requested;    // highest bytes_requested since start or reset
-  Bytes bytes_reserved;          // physical blocks held, live or idle
-  Bytes peak_bytes_reserved;     // highest bytes_reserved since start or reset
-  Bytes bytes_mapped;            // sum of all mappings; exceeds bytes_reserved where blocks have aliases
-  Bytes bytes_limit;             // bytes_reserved never exceeds this
-  Bytes bytes_quarantined;       // in doubt after a driver error: held, not reused
-  Bytes bytes_asleep;            // leased, but without physical memory until the device wakes
-  Bytes bytes_on_host;           // page-locked host memory held for sleeping
-  Bytes bytes_pending;           // freed on another stream, waiting for an event
-  Bytes largest_alloc_size;      // largest request ever served
-  Bytes largest_free_block;      // largest contiguous idle piece
-  Bytes largest_servable;        // largest request that would succeed now, stitching and growth included
-  Bytes bytes_stitchable;        // largest request that free blocks alone would serve, stitched
-  Bytes bytes_small_free;        // idle inside the slabs of the small pool: for small requests only
-  Bytes bytes_created;           // of all physical blocks ever created
-  Bytes bytes_released;          // of all physical blocks given back to the device
-  Bytes bytes_device_total;      // physical memory of the device; 0: it was not asked
-  Bytes bytes_device_free;       // what nobody holds, by the driver
-  Bytes bytes_outside;           // neither free nor bytes_reserved: of other processes, contexts, libraries
+  Bytes bytes_in_use;          // leased to callers, as placed (after rounding)
+  Bytes bytes_requested;       // leased to callers, as asked for
+  Bytes peak_bytes_in_use;     // highest bytes_in_use since start or reset
+  Bytes peak_bytes_requested;  // highest bytes_requested since start or reset
+  Bytes bytes_reserved;        // physical blocks held, live or idle
+  Bytes peak_bytes_reserved;   // highest bytes_reserved since start or reset
+  Bytes bytes_mapped;          // sum of all mappings; exceeds bytes_reserved where blocks have aliases
+  Bytes bytes_limit;           // bytes_reserved never exceeds this
+  Bytes bytes_quarantined;     // in doubt after a driver error: held, not reused
+  Bytes bytes_asleep;          // leased, but without physical memory until the device wakes
+  Bytes bytes_on_host;         // page-locked host memory held for sleeping
+  Bytes bytes_pending;         // freed on another stream, waiting for an event
+  Bytes largest_alloc_size;    // largest request ever served
+  Bytes largest_free_block;    // largest contiguous idle piece
+  Bytes largest_servable;      // largest request that would succeed now, stitching and growth included
+  Bytes bytes_stitchable;      // largest request that free blocks alone would serve, stitched
+  Bytes bytes_small_free;      // idle inside the slabs of the small pool: for small requests only
+  Bytes bytes_created;         // of all physical blocks ever created
+  Bytes bytes_released;        // of all physical blocks given back to the device
+  Bytes bytes_device_total;    // physical memory of the device; 0: it was not asked
+  Bytes bytes_device_free;     // what nobody holds, by the driver
+  Bytes bytes_outside;         // neither free nor bytes_reserved: of other processes, contexts, libraries
 
-  int64_t num_allocs = 0;        // requests served
+  int64_t num_allocs = 0;  // requests served
   int64_t num_frees = 0;
   int64_t num_live = 0;
-  int64_t num_failures = 0;      // requests refused for want of memory
-  int64_t num_soft_failures = 0; // of these, those that no error of the program was about (so far)
-  int64_t num_blocks = 0;        // physical blocks held
-  int64_t num_ranges = 0;        // ranges reserved, primitive and stitched
+  int64_t num_failures = 0;       // requests refused for want of memory
+  int64_t num_soft_failures = 0;  // of these, those that no error of the program was about (so far)
+  int64_t num_blocks = 0;         // physical blocks held
+  int64_t num_ranges = 0;         // ranges reserved, primitive and stitched
   int64_t num_stitched_ranges = 0;
   int64_t num_reclaimed_ranges = 0;
-  int64_t num_prepared_ranges = 0;  // stitched before they were asked for
+  int64_t num_prepared_ranges = 0;       // stitched before they were asked for
   int64_t num_prepared_ranges_used = 0;  // of these, those that served a request
   int64_t num_quarantined_blocks = 0;
   int64_t num_free_pieces = 0;   // contiguous idle pieces outside the small pool

@@ -1,4 +1,5 @@
-// The names of the numbers, in the order of stats.h: for whoever shows them all (Python, files), so that none is forgotten.
+// The names of the numbers, in the order of stats.h: for whoever shows them all (Python, files), so that none is
+// forgotten.
 #ifndef GMLAKE_TELEMETRY_STATS_FIELDS_H_
 #define GMLAKE_TELEMETRY_STATS_FIELDS_H_
 
@@ -11,7 +12,7 @@ namespace gmlake {
 template <typename Struct, typename T>
 struct StatsField {
   const char* name;
-  T Struct::*member;
+  T Struct::* member;
 };
 
 inline constexpr StatsField<AllocatorStats, Bytes> kSizeFields[] = {

@@ -23,7 +23,7 @@ struct TrackStats {
   int64_t bytes_stitched = 0;   // of these, those that were served by a stitch
   int64_t num_allocs = 0;
   int64_t num_frees = 0;
-  int64_t num_failures = 0;     // requests of this thread's label, or of all, that were refused
+  int64_t num_failures = 0;  // requests of this thread's label, or of all, that were refused
 };
 
 // Thread rule: the allocator's lock. Cost: nothing without tracks; a few nanoseconds for each that is open.

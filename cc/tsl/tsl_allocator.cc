@@ -31,7 +31,8 @@ StatusOr<void*> TslAllocator::AllocateOnStream(size_t alignment, size_t num_byte
 // The core's alignment does not suffice: ask for so much more that an aligned address lies inside.
 StatusOr<void*> TslAllocator::AllocateShifted(size_t alignment, Bytes size, StreamHandle stream) {
   const Bytes padding(static_cast<int64_t>(alignment - kCoreAlignment));
-  const Bytes most(std::numeric_limits<int64_t>::max());  // no device has so many, so the core refuses what would overflow
+  const Bytes most(
+      std::numeric_limits<int64_t>::max());  // no device has so many, so the core refuses what would overflow
   const StatusOr<Address> lease = allocator_->Allocate(std::min(size, most - padding) + padding, stream);
   if (!lease.ok()) return lease.status();
   const Address aligned = AlignUp(*lease, alignment);

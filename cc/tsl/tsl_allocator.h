@@ -17,9 +17,9 @@
 
 namespace gmlake {
 
-// Model: a view of one device's gmlake::Allocator. tsl's interface names no stream, so its calls mean the stream given by
-// SetStreamAndPreallocateMemory, or else the default stream; the stream-aware door below says it per call.
-// Threads: any. Cost: that of the core; an atomic load more.
+// Model: a view of one device's gmlake::Allocator. tsl's interface names no stream, so its calls mean the stream given
+// by SetStreamAndPreallocateMemory, or else the default stream; the stream-aware door below says it per call. Threads:
+// any. Cost: that of the core; an atomic load more.
 class TslAllocator final : public tsl::Allocator {
  public:
   // Every address that the core hands out is a multiple of this.
@@ -49,9 +49,7 @@ class TslAllocator final : public tsl::Allocator {
   bool ClearStats() override;
 
   void SetStreamAndPreallocateMemory(void* stream) override;
-  tsl::AllocatorMemoryType GetMemoryType() const override {
-    return tsl::AllocatorMemoryType::kDevice;
-  }
+  tsl::AllocatorMemoryType GetMemoryType() const override { return tsl::AllocatorMemoryType::kDevice; }
 
  private:
   struct Shifted {
@@ -68,8 +66,8 @@ class TslAllocator final : public tsl::Allocator {
   std::atomic<void*> stream_{nullptr};
 
   mutable std::mutex mutex_;
-  std::atomic<int> num_shifted_{0};                      // lets the usual path pass without the mutex
-  std::unordered_map<uint64_t, Shifted> shifted_;        // guarded by mutex_; by the address the caller holds
+  std::atomic<int> num_shifted_{0};                // lets the usual path pass without the mutex
+  std::unordered_map<uint64_t, Shifted> shifted_;  // guarded by mutex_; by the address the caller holds
 };
 
 }  // namespace gmlake

@@ -58,8 +58,7 @@ class CudaInk : public Ink {
   }
 
   Status BeginCapture(StreamHandle stream) override {
-    return Say(work_.cuStreamBeginCapture(Raw(stream), CU_STREAM_CAPTURE_MODE_RELAXED),
-               "cuStreamBeginCapture");
+    return Say(work_.cuStreamBeginCapture(Raw(stream), CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
   }
 
   StatusOr<GraphHandle> EndCapture(StreamHandle stream) override {
@@ -74,21 +73,18 @@ class CudaInk : public Ink {
   }
 
   Status Replay(GraphHandle graph, StreamHandle stream) override {
-    return Say(work_.cuGraphLaunch(static_cast<CUgraphExec>(graph.value), Raw(stream)),
-               "cuGraphLaunch");
+    return Say(work_.cuGraphLaunch(static_cast<CUgraphExec>(graph.value), Raw(stream)), "cuGraphLaunch");
   }
 
   Status DestroyGraph(GraphHandle graph, StreamHandle stream) override {
     Status status = Say(work_.cuStreamSynchronize(Raw(stream)), "cuStreamSynchronize");
     if (!status.ok()) return status;
-    return Say(work_.cuGraphExecDestroy(static_cast<CUgraphExec>(graph.value)),
-               "cuGraphExecDestroy");
+    return Say(work_.cuGraphExecDestroy(static_cast<CUgraphExec>(graph.value)), "cuGraphExecDestroy");
   }
 
   StatusOr<StreamHandle> NewStream() override {
     CUstream stream = nullptr;
-    const Status status =
-        Say(work_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    const Status status = Say(work_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
     if (!status.ok()) return status;
     return StreamHandle{stream};
   }
@@ -180,8 +176,7 @@ class KernelInk final : public CudaInk {
     return Launch(paint_, address, size, FirstWord(owner), stream);
   }
 
-  Status Check(Address address, Bytes size, Bytes offset, uint32_t owner,
-               StreamHandle stream) override {
+  Status Check(Address address, Bytes size, Bytes offset, uint32_t owner, StreamHandle stream) override {
     const uint32_t first = FirstWord(owner) + static_cast<uint32_t>(offset / Bytes(4));
     return Launch(check_, address, size, first, stream);
   }
@@ -189,8 +184,7 @@ class KernelInk final : public CudaInk {
   StatusOr<int64_t> WrongWords() override {
     int64_t wrong = 0;
     Status status = Wait();
-    if (status.ok())
-      status = Say(cuda_.cuMemcpyDtoH(&wrong, wrong_, sizeof(wrong)), "cuMemcpyDtoH");
+    if (status.ok()) status = Say(cuda_.cuMemcpyDtoH(&wrong, wrong_, sizeof(wrong)), "cuMemcpyDtoH");
     if (!status.ok()) return status;
     return wrong;
   }
@@ -199,23 +193,19 @@ class KernelInk final : public CudaInk {
   Status Prepare() override {
     CUmodule module = nullptr;
     Status status = Say(work_.cuModuleLoadData(&module, kKernels), "cuModuleLoadData");
-    if (status.ok())
-      status = Say(work_.cuModuleGetFunction(&paint_, module, "paint"), "cuModuleGetFunction");
-    if (status.ok())
-      status = Say(work_.cuModuleGetFunction(&check_, module, "check"), "cuModuleGetFunction");
+    if (status.ok()) status = Say(work_.cuModuleGetFunction(&paint_, module, "paint"), "cuModuleGetFunction");
+    if (status.ok()) status = Say(work_.cuModuleGetFunction(&check_, module, "check"), "cuModuleGetFunction");
     if (status.ok()) status = Say(work_.cuMemAlloc(&wrong_, sizeof(int64_t)), "cuMemAlloc");
     return status.ok() ? Say(cuda_.cuMemsetD8(wrong_, 0, sizeof(int64_t)), "cuMemsetD8") : status;
   }
 
-  Status Launch(CUfunction kernel, Address address, Bytes size, uint32_t value,
-                StreamHandle stream) {
+  Status Launch(CUfunction kernel, Address address, Bytes size, uint32_t value, StreamHandle stream) {
     uint64_t base = address.value(), words = static_cast<uint64_t>(size / Bytes(4));
     void* arguments[] = {&base, &words, &value, &wrong_};
     constexpr uint64_t kThreads = 256, kMostThreadBlocks = 1056;
-    const uint64_t blocks =
-        std::clamp<uint64_t>((words + kThreads - 1) / kThreads, 1, kMostThreadBlocks);
-    return Say(work_.cuLaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, kThreads, 1, 1, 0,
-                                    Raw(stream), arguments, nullptr),
+    const uint64_t blocks = std::clamp<uint64_t>((words + kThreads - 1) / kThreads, 1, kMostThreadBlocks);
+    return Say(work_.cuLaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, kThreads, 1, 1, 0, Raw(stream),
+                                    arguments, nullptr),
                "cuLaunchKernel");
   }
 
@@ -236,14 +226,12 @@ class CopyInk final : public CudaInk {
     for (Bytes at; status.ok() && at + Bytes(4) <= size; at += kStep) {
       const size_t words = static_cast<size_t>(std::min(kStep, size - at) / Bytes(4));
       status =
-          Say(work_.cuMemsetD32Async((address + at).value(), Value(owner, at), words, Raw(stream)),
-              "cuMemsetD32Async");
+          Say(work_.cuMemsetD32Async((address + at).value(), Value(owner, at), words, Raw(stream)), "cuMemsetD32Async");
     }
     return status;
   }
 
-  Status Check(Address address, Bytes size, Bytes offset, uint32_t owner,
-               StreamHandle stream) override {
+  Status Check(Address address, Bytes size, Bytes offset, uint32_t owner, StreamHandle stream) override {
     Status status;
     for (Bytes at; status.ok() && at < size; at += kStep) {
       status = Fetch(address + at, std::min(kStep, size - at), offset + at, owner, stream);
@@ -288,8 +276,7 @@ class CopyInk final : public CudaInk {
     char* const place = buffer_ + filled_.count();
     filled_ += AlignUp(size, Bytes(256));
     fetched_.push_back({place, size, offset, owner});
-    return Say(work_.cuMemcpyDtoHAsync(place, address.value(), size.count(), Raw(stream)),
-               "cuMemcpyDtoHAsync");
+    return Say(work_.cuMemcpyDtoHAsync(place, address.value(), size.count(), Raw(stream)), "cuMemcpyDtoHAsync");
   }
 
   void Compare(const Fetched& fetched) {
@@ -306,8 +293,7 @@ class CopyInk final : public CudaInk {
 };
 
 template <typename Kind>
-StatusOr<std::unique_ptr<Ink>> Make(const CudaFunctions& cuda, const std::string& path,
-                                    int ordinal) {
+StatusOr<std::unique_ptr<Ink>> Make(const CudaFunctions& cuda, const std::string& path, int ordinal) {
   auto ink = std::make_unique<Kind>(cuda);
   const Status status = ink->Open(path, ordinal);
   if (!status.ok()) return status;
@@ -316,13 +302,11 @@ StatusOr<std::unique_ptr<Ink>> Make(const CudaFunctions& cuda, const std::string
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Ink>> MakeKernelInk(const CudaFunctions& cuda, const std::string& path,
-                                             int ordinal) {
+StatusOr<std::unique_ptr<Ink>> MakeKernelInk(const CudaFunctions& cuda, const std::string& path, int ordinal) {
   return Make<KernelInk>(cuda, path, ordinal);
 }
 
-StatusOr<std::unique_ptr<Ink>> MakeCopyInk(const CudaFunctions& cuda, const std::string& path,
-                                           int ordinal) {
+StatusOr<std::unique_ptr<Ink>> MakeCopyInk(const CudaFunctions& cuda, const std::string& path, int ordinal) {
   return Make<CopyInk>(cuda, path, ordinal);
 }
 

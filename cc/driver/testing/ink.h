@@ -23,8 +23,8 @@ struct GraphHandle {
   void* value = nullptr;
 };
 
-// Thread rule: one thread. Cost of a call: a launch or a few; nothing waits but WrongWords and, with copies, a Check that
-// finds its buffer full.
+// Thread rule: one thread. Cost of a call: a launch or a few; nothing waits but WrongWords and, with copies, a Check
+// that finds its buffer full.
 class Ink {
  public:
   virtual ~Ink() = default;
@@ -32,8 +32,7 @@ class Ink {
   // Paints whole words; a rest of `size` below a word stays as it is.
   virtual Status Paint(Address address, Bytes size, uint32_t owner, StreamHandle stream) = 0;
   // Compares [address, address + size) with what `owner` painted from its byte `offset` on.
-  virtual Status Check(Address address, Bytes size, Bytes offset, uint32_t owner,
-                       StreamHandle stream) = 0;
+  virtual Status Check(Address address, Bytes size, Bytes offset, uint32_t owner, StreamHandle stream) = 0;
   // Waits for everything that is queued; words found wrong since the start.
   virtual StatusOr<int64_t> WrongWords() = 0;
 
@@ -50,10 +49,8 @@ class Ink {
 };
 
 // Makes the device's primary context current for this thread. `path`: the driver that `cuda` was loaded from.
-StatusOr<std::unique_ptr<Ink>> MakeKernelInk(const CudaFunctions& cuda, const std::string& path,
-                                             int ordinal);
-StatusOr<std::unique_ptr<Ink>> MakeCopyInk(const CudaFunctions& cuda, const std::string& path,
-                                           int ordinal);
+StatusOr<std::unique_ptr<Ink>> MakeKernelInk(const CudaFunctions& cuda, const std::string& path, int ordinal);
+StatusOr<std::unique_ptr<Ink>> MakeCopyInk(const CudaFunctions& cuda, const std::string& path, int ordinal);
 
 }  // namespace gmlake
 

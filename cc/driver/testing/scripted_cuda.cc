@@ -27,8 +27,8 @@ CUdeviceptr TakeAddresses(size_t size, size_t alignment) {
 CUcontext ContextOf(int device) { return reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device) + 1); }
 
 ScriptedCuda& State() {
-  static ScriptedCuda* const state = new ScriptedCuda{
-      {}, {}, [] { return current; }, [](CUcontext context) { current = context; }};
+  static ScriptedCuda* const state =
+      new ScriptedCuda{{}, {}, [] { return current; }, [](CUcontext context) { current = context; }};
   return *state;
 }
 
@@ -44,7 +44,8 @@ CUresult Enter(const char* name) {
   return --script.failing_nth == 0 ? (script.failing_call.clear(), script.failure) : CUDA_SUCCESS;
 }
 
-// For calls about memory and events: whatever thread they come from, the context must be there and no capture disturbed.
+// For calls about memory and events: whatever thread they come from, the context must be there and no capture
+// disturbed.
 CUresult EnterScoped(const char* name) {
   if (current == nullptr) Seen().violations.push_back(std::string(name) + " without a context");
   if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
@@ -61,25 +62,38 @@ using gmlake::EnterScoped;
 using gmlake::Script;
 using gmlake::Seen;
 
-#define CALL(name)                                           \
-  const std::lock_guard<std::mutex> lock(gmlake::mutex);     \
+#define CALL(name)                                       \
+  const std::lock_guard<std::mutex> lock(gmlake::mutex); \
   if (const CUresult result = Enter(name)) return result
-#define SCOPED_CALL(name)                                    \
-  const std::lock_guard<std::mutex> lock(gmlake::mutex);     \
+#define SCOPED_CALL(name)                                \
+  const std::lock_guard<std::mutex> lock(gmlake::mutex); \
   if (const CUresult result = EnterScoped(name)) return result
 
 EXPORT gmlake::ScriptedCuda* GetScriptedCuda() { return &gmlake::State(); }
 
-EXPORT CUresult cuInit(unsigned) { CALL("cuInit"); return CUDA_SUCCESS; }
-EXPORT CUresult cuDriverGetVersion(int* version) { *version = 13000; return CUDA_SUCCESS; }
+EXPORT CUresult cuInit(unsigned) {
+  CALL("cuInit");
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuGetErrorName(CUresult error, const char** name) {
   *name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_SCRIPTED";
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuDeviceGetCount(int* count) { CALL("cuDeviceGetCount"); *count = Script().num_devices; return CUDA_SUCCESS; }
-EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) { *device = ordinal; return CUDA_SUCCESS; }
+EXPORT CUresult cuDeviceGetCount(int* count) {
+  CALL("cuDeviceGetCount");
+  *count = Script().num_devices;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   std::strncpy(name, "Scripted GPU", static_cast<size_t>(length));
@@ -91,7 +105,10 @@ EXPORT CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuDeviceTotalMem_v2(size_t* total, CUdevice) { *total = Script().total; return CUDA_SUCCESS; }
+EXPORT CUresult cuDeviceTotalMem_v2(size_t* total, CUdevice) {
+  *total = Script().total;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   CALL("cuDeviceGetAttribute");
@@ -123,8 +140,14 @@ EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) { --Seen().contexts; return CUDA_SUCCESS; }
-EXPORT CUresult cuCtxGetCurrent(CUcontext* context) { *context = gmlake::current; return CUDA_SUCCESS; }
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  --Seen().contexts;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = gmlake::current;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
   CALL("cuCtxSetCurrent");
@@ -144,7 +167,8 @@ EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuMemGetAllocationGranularity(size_t* size, const CUmemAllocationProp*, CUmemAllocationGranularity_flags) {
+EXPORT CUresult cuMemGetAllocationGranularity(size_t* size, const CUmemAllocationProp*,
+                                              CUmemAllocationGranularity_flags) {
   *size = gmlake::kGranule;
   return CUDA_SUCCESS;
 }
@@ -160,7 +184,11 @@ EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* block, size_t size, co
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle) { SCOPED_CALL("cuMemRelease"); --Seen().blocks; return CUDA_SUCCESS; }
+EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle) {
+  SCOPED_CALL("cuMemRelease");
+  --Seen().blocks;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t alignment, CUdeviceptr,
                                     unsigned long long) {
@@ -170,7 +198,11 @@ EXPORT CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t al
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuMemAddressFree(CUdeviceptr, size_t) { SCOPED_CALL("cuMemAddressFree"); --Seen().reservations; return CUDA_SUCCESS; }
+EXPORT CUresult cuMemAddressFree(CUdeviceptr, size_t) {
+  SCOPED_CALL("cuMemAddressFree");
+  --Seen().reservations;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long) {
   SCOPED_CALL("cuMemMap");
@@ -178,7 +210,11 @@ EXPORT CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHand
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuMemUnmap(CUdeviceptr, size_t) { SCOPED_CALL("cuMemUnmap"); --Seen().mappings; return CUDA_SUCCESS; }
+EXPORT CUresult cuMemUnmap(CUdeviceptr, size_t) {
+  SCOPED_CALL("cuMemUnmap");
+  --Seen().mappings;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc* access, size_t count) {
   SCOPED_CALL("cuMemSetAccess");
@@ -208,7 +244,11 @@ EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuEventDestroy_v2(CUevent) { SCOPED_CALL("cuEventDestroy"); --Seen().events; return CUDA_SUCCESS; }
+EXPORT CUresult cuEventDestroy_v2(CUevent) {
+  SCOPED_CALL("cuEventDestroy");
+  --Seen().events;
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuEventRecord(CUevent, CUstream stream) {
   SCOPED_CALL("cuEventRecord");
@@ -216,14 +256,22 @@ EXPORT CUresult cuEventRecord(CUevent, CUstream stream) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuEventQuery(CUevent) { SCOPED_CALL("cuEventQuery"); return CUDA_SUCCESS; }
-EXPORT CUresult cuEventSynchronize(CUevent) { SCOPED_CALL("cuEventSynchronize"); return CUDA_SUCCESS; }
-EXPORT CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { SCOPED_CALL("cuStreamWaitEvent"); return CUDA_SUCCESS; }
+EXPORT CUresult cuEventQuery(CUevent) {
+  SCOPED_CALL("cuEventQuery");
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventSynchronize(CUevent) {
+  SCOPED_CALL("cuEventSynchronize");
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) {
+  SCOPED_CALL("cuStreamWaitEvent");
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   if (Seen().destroyed_streams.count(stream) != 0) Seen().violations.push_back("a question about a destroyed stream");
-  *status = stream != Script().captured_stream ? CU_STREAM_CAPTURE_STATUS_NONE
-                                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  *status = stream != Script().captured_stream ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
 
@@ -234,7 +282,10 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 // Copies to and from the host, of nothing.
-EXPORT CUresult cuCtxSynchronize() { CALL("cuCtxSynchronize"); return CUDA_SUCCESS; }
+EXPORT CUresult cuCtxSynchronize() {
+  CALL("cuCtxSynchronize");
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
   SCOPED_CALL("cuStreamCreate");
@@ -242,8 +293,14 @@ EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuStreamSynchronize(CUstream) { SCOPED_CALL("cuStreamSynchronize"); return CUDA_SUCCESS; }
-EXPORT CUresult cuMemHostUnregister(void*) { SCOPED_CALL("cuMemHostUnregister"); return CUDA_SUCCESS; }
+EXPORT CUresult cuStreamSynchronize(CUstream) {
+  SCOPED_CALL("cuStreamSynchronize");
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemHostUnregister(void*) {
+  SCOPED_CALL("cuMemHostUnregister");
+  return CUDA_SUCCESS;
+}
 
 EXPORT CUresult cuMemHostRegister_v2(void*, size_t, unsigned) {
   SCOPED_CALL("cuMemHostRegister");

@@ -36,9 +36,9 @@ struct CudaScript {
 
 struct CudaObservations {
   std::map<std::string, int> calls;
-  std::vector<CUmemAllocationProp> created;        // properties of each block made, in order
-  std::vector<std::vector<int>> access;            // devices of each cuMemSetAccess, in order
-  std::vector<std::string> violations;             // wrong context or capture mode, unknown handles
+  std::vector<CUmemAllocationProp> created;  // properties of each block made, in order
+  std::vector<std::vector<int>> access;      // devices of each cuMemSetAccess, in order
+  std::vector<std::string> violations;       // wrong context or capture mode, unknown handles
   std::set<CUstream> destroyed_streams;
   int blocks = 0, reservations = 0, mappings = 0;  // held now
   int events = 0, contexts = 0;

@@ -119,7 +119,9 @@ GMLAKE_EXPORT int cudaStreamSynchronize(void* stream) { return Call("cuStreamSyn
 
 GMLAKE_EXPORT int cudaStreamQuery(void* stream) { return Call("cuStreamQuery", stream); }
 
-GMLAKE_EXPORT int cudaStreamIsCapturing(void* stream, int* status) { return Call("cuStreamIsCapturing", stream, status); }
+GMLAKE_EXPORT int cudaStreamIsCapturing(void* stream, int* status) {
+  return Call("cuStreamIsCapturing", stream, status);
+}
 
 GMLAKE_EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned flags) {
   return Call("cuStreamWaitEvent", stream, event, flags);

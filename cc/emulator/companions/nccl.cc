@@ -128,8 +128,8 @@ GMLAKE_EXPORT int ncclAllGather(const void* from, void* to, size_t count, int ty
 }
 
 // `count` is what each rank gets.
-GMLAKE_EXPORT int ncclReduceScatter(const void* from, void* to, size_t count, int type, int,
-                                    Communicator* communicator, void* stream) {
+GMLAKE_EXPORT int ncclReduceScatter(const void* from, void* to, size_t count, int type, int, Communicator* communicator,
+                                    void* stream) {
   return Queue({from, count * communicator->size}, {to, count}, type, communicator, stream);
 }
 

@@ -20,10 +20,22 @@ std::vector<CaptureQuestion> AllocationsDuringCapture() {
   static CUdeviceptr plain = 0;
   if (plain == 0) GMLAKE_MUST(GMLAKE_CALL(cuMemAlloc)(&plain, 1000));
   return {
-      {"mem_alloc", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAlloc)(&p, 1000); }},
+      {"mem_alloc",
+       [](CUstream, CUstream) {
+         CUdeviceptr p;
+         return GMLAKE_CALL(cuMemAlloc)(&p, 1000);
+       }},
       {"mem_free", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemFree)(std::exchange(plain, 0)); }},
-      {"host_alloc", [](CUstream, CUstream) { void* p; return GMLAKE_CALL(cuMemHostAlloc)(&p, 4096, 0); }},
-      {"mem_get_info", [](CUstream, CUstream) { size_t f, t; return GMLAKE_CALL(cuMemGetInfo)(&f, &t); }},
+      {"host_alloc",
+       [](CUstream, CUstream) {
+         void* p;
+         return GMLAKE_CALL(cuMemHostAlloc)(&p, 4096, 0);
+       }},
+      {"mem_get_info",
+       [](CUstream, CUstream) {
+         size_t f, t;
+         return GMLAKE_CALL(cuMemGetInfo)(&f, &t);
+       }},
   };
 }
 
@@ -33,7 +45,11 @@ std::vector<CaptureQuestion> MappingCallsDuringCapture() {
   return {
       {"create", [](CUstream, CUstream) { return Create(&extra, kGranule); }},
       {"release", [](CUstream, CUstream) { return Release(extra); }},
-      {"reserve", [](CUstream, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAddressReserve)(&p, kGranule, 0, 0, 0); }},
+      {"reserve",
+       [](CUstream, CUstream) {
+         CUdeviceptr p;
+         return GMLAKE_CALL(cuMemAddressReserve)(&p, kGranule, 0, 0, 0);
+       }},
       {"address_free", [](CUstream, CUstream) { return FreeAddress(freed, kGranule); }},
       {"map", [](CUstream, CUstream) { return Map(at, kGranule, block); }},
       {"set_access", [](CUstream, CUstream) { return SetAccess(at, kGranule); }},
@@ -44,10 +60,22 @@ std::vector<CaptureQuestion> MappingCallsDuringCapture() {
 std::vector<CaptureQuestion> CopiesAndPoolDuringCapture() {
   static Pair pair;
   return {
-      {"memcpy_sync", [](CUstream, CUstream) { int x = 1; return GMLAKE_CALL(cuMemcpyHtoD)(pair.at, &x, sizeof x); }},
+      {"memcpy_sync",
+       [](CUstream, CUstream) {
+         int x = 1;
+         return GMLAKE_CALL(cuMemcpyHtoD)(pair.at, &x, sizeof x);
+       }},
       {"memset_sync", [](CUstream, CUstream) { return GMLAKE_CALL(cuMemsetD8)(pair.at, 1, 16); }},
-      {"pool_alloc_other_stream", [](CUstream, CUstream s) { CUdeviceptr p; return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s); }},
-      {"pool_alloc_captured_stream", [](CUstream s, CUstream) { CUdeviceptr p; return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s); }},
+      {"pool_alloc_other_stream",
+       [](CUstream, CUstream s) {
+         CUdeviceptr p;
+         return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s);
+       }},
+      {"pool_alloc_captured_stream",
+       [](CUstream s, CUstream) {
+         CUdeviceptr p;
+         return GMLAKE_CALL(cuMemAllocAsync)(&p, 64, s);
+       }},
   };
 }
 
@@ -58,20 +86,34 @@ std::vector<CaptureQuestion> StreamCallsDuringCapture() {
       {"event_record_other_stream", [](CUstream, CUstream s) { return GMLAKE_CALL(cuEventRecord)(event, s); }},
       {"event_query", [](CUstream, CUstream) { return GMLAKE_CALL(cuEventQuery)(event); }},
       {"event_synchronize", [](CUstream, CUstream) { return GMLAKE_CALL(cuEventSynchronize)(event); }},
-      {"event_create", [](CUstream, CUstream) { CUevent e; return GMLAKE_CALL(cuEventCreate)(&e, 0); }},
-      {"event_record_captured_stream_then_query", [](CUstream s, CUstream) {
-         CUevent e; GMLAKE_CALL(cuEventCreate)(&e, CU_EVENT_DISABLE_TIMING);
-         GMLAKE_CALL(cuEventRecord)(e, s); return GMLAKE_CALL(cuEventQuery)(e); }},
+      {"event_create",
+       [](CUstream, CUstream) {
+         CUevent e;
+         return GMLAKE_CALL(cuEventCreate)(&e, 0);
+       }},
+      {"event_record_captured_stream_then_query",
+       [](CUstream s, CUstream) {
+         CUevent e;
+         GMLAKE_CALL(cuEventCreate)(&e, CU_EVENT_DISABLE_TIMING);
+         GMLAKE_CALL(cuEventRecord)(e, s);
+         return GMLAKE_CALL(cuEventQuery)(e);
+       }},
       {"stream_synchronize_captured", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamSynchronize)(s); }},
       {"stream_query_captured", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamQuery)(s); }},
       {"stream_synchronize_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamSynchronize)(s); }},
       {"stream_query_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamQuery)(s); }},
-      {"stream_create", [](CUstream, CUstream) { CUstream s; return GMLAKE_CALL(cuStreamCreate)(&s, 1); }},
+      {"stream_create",
+       [](CUstream, CUstream) {
+         CUstream s;
+         return GMLAKE_CALL(cuStreamCreate)(&s, 1);
+       }},
       {"context_synchronize", [](CUstream, CUstream) { return GMLAKE_CALL(cuCtxSynchronize)(); }},
       {"legacy_stream_query", [](CUstream, CUstream) { return GMLAKE_CALL(cuStreamQuery)(nullptr); }},
-      {"launch_host_func_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuLaunchHostFunc)(s, [](void*) {}, nullptr); }},
+      {"launch_host_func_other",
+       [](CUstream, CUstream s) { return GMLAKE_CALL(cuLaunchHostFunc)(s, [](void*) {}, nullptr); }},
       {"wait_event_other", [](CUstream, CUstream s) { return GMLAKE_CALL(cuStreamWaitEvent)(s, event, 0); }},
-      {"wait_event_captured_not_in_capture", [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamWaitEvent)(s, event, 0); }},
+      {"wait_event_captured_not_in_capture",
+       [](CUstream s, CUstream) { return GMLAKE_CALL(cuStreamWaitEvent)(s, event, 0); }},
   };
 }
 
@@ -92,10 +134,12 @@ void AskDuringCapture(const char* mode_name, CUstreamCaptureMode mode, const Cap
 }  // namespace
 
 void AskAboutCapture() {
-  const struct { const char* name; CUstreamCaptureMode mode; } modes[] = {
-      {"global", CU_STREAM_CAPTURE_MODE_GLOBAL},
-      {"thread_local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
-      {"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED}};
+  const struct {
+    const char* name;
+    CUstreamCaptureMode mode;
+  } modes[] = {{"global", CU_STREAM_CAPTURE_MODE_GLOBAL},
+               {"thread_local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
+               {"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED}};
   for (const auto& mode : modes) {
     for (const auto& question : AllocationsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);
     for (const auto& question : MappingCallsDuringCapture()) AskDuringCapture(mode.name, mode.mode, question);

@@ -40,13 +40,13 @@ inline void* Find(const char* name) {
 }
 
 // For steps of a question that are not the question: they must work.
-#define GMLAKE_MUST(call)                                                          \
-  do {                                                                             \
-    const CUresult must = (call);                                                  \
-    if (must != CUDA_SUCCESS) {                                                    \
+#define GMLAKE_MUST(call)                                                           \
+  do {                                                                              \
+    const CUresult must = (call);                                                   \
+    if (must != CUDA_SUCCESS) {                                                     \
       std::fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call, must); \
-      std::exit(3);                                                                \
-    }                                                                              \
+      std::exit(3);                                                                 \
+    }                                                                               \
   } while (0)
 
 }  // namespace gmlake::conformance

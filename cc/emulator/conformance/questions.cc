@@ -1,4 +1,5 @@
-// Asks a CUDA driver what it does in the corners that an allocator depends on, and prints one `question = answer` a line.
+// Asks a CUDA driver what it does in the corners that an allocator depends on, and prints one `question = answer` a
+// line.
 //
 // usage: questions PATH_OF_LIBCUDA [GROUP...]      (default: every group; peer questions need two devices)
 //
@@ -165,8 +166,9 @@ void AskAboutIpc() {
   GMLAKE_MUST(GMLAKE_CALL(cuMemAlloc)(&plain, kGranule));
   Answer("ipc.of_plain_memory", GMLAKE_CALL(cuIpcGetMemHandle)(&ipc, plain));
   int descriptor = -1;
-  Answer("ipc.export_of_a_block_without_handle_types",
-         GMLAKE_CALL(cuMemExportToShareableHandle)(&descriptor, pair.first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  Answer(
+      "ipc.export_of_a_block_without_handle_types",
+      GMLAKE_CALL(cuMemExportToShareableHandle)(&descriptor, pair.first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 }
 
 void AskAboutFreeing() {
@@ -388,14 +390,31 @@ void AskMemsetOverTwoMappings() {
   Answer("two_mappings.bytes_right", back[kGranule - 1] == 7 && back[kGranule] == 7);
 }
 
-const struct { const char* name; void (*ask)(); } kGroups[] = {
-    {"create", AskAboutCreation}, {"reserve", AskAboutReservations}, {"map", AskAboutMapping},
-    {"access", AskAboutAccess}, {"unmap", AskAboutUnmapping}, {"memory", AskWhenMemoryReturns},
-    {"pointer", AskAboutPointers}, {"ipc", AskAboutIpc}, {"free", AskAboutFreeing},
-    {"pool_growth", AskHowAPoolGrows}, {"pool_holds", AskHowAPoolHolds}, {"pool_limit", AskAboutAPoolWithALimit}, {"pool_holes", AskAboutHoles}, {"pool_alignment", AskHowAPoolAligns},
-    {"event", AskAboutEvents}, {"two_mappings", AskMemsetOverTwoMappings}, {"capture", AskAboutCapture},
-    {"peer", AskAboutPeers}, {"broken_memset", AskMemsetWithoutAccess}, {"broken_copy", AskCopyWithoutAccess},
-    {"broken_unmapped", AskMemsetUnmapped}, {"broken_past_end", AskMemsetPastTheEnd}};
+const struct {
+  const char* name;
+  void (*ask)();
+} kGroups[] = {{"create", AskAboutCreation},
+               {"reserve", AskAboutReservations},
+               {"map", AskAboutMapping},
+               {"access", AskAboutAccess},
+               {"unmap", AskAboutUnmapping},
+               {"memory", AskWhenMemoryReturns},
+               {"pointer", AskAboutPointers},
+               {"ipc", AskAboutIpc},
+               {"free", AskAboutFreeing},
+               {"pool_growth", AskHowAPoolGrows},
+               {"pool_holds", AskHowAPoolHolds},
+               {"pool_limit", AskAboutAPoolWithALimit},
+               {"pool_holes", AskAboutHoles},
+               {"pool_alignment", AskHowAPoolAligns},
+               {"event", AskAboutEvents},
+               {"two_mappings", AskMemsetOverTwoMappings},
+               {"capture", AskAboutCapture},
+               {"peer", AskAboutPeers},
+               {"broken_memset", AskMemsetWithoutAccess},
+               {"broken_copy", AskCopyWithoutAccess},
+               {"broken_unmapped", AskMemsetUnmapped},
+               {"broken_past_end", AskMemsetPastTheEnd}};
 
 bool Wanted(const char* name, int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {

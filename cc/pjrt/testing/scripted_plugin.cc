@@ -102,7 +102,8 @@ PJRT_Error* ClientAddressableDevices(PJRT_Client_AddressableDevices_Args* args) 
 }
 
 PJRT_Error* DeviceLocalHardwareId(PJRT_Device_LocalHardwareId_Args* args) {
-  if (args->struct_size < PJRT_Device_LocalHardwareId_Args_STRUCT_SIZE) return Error("Unexpected size of the arguments");
+  if (args->struct_size < PJRT_Device_LocalHardwareId_Args_STRUCT_SIZE)
+    return Error("Unexpected size of the arguments");
   args->local_hardware_id = args->device->ordinal;
   return nullptr;
 }

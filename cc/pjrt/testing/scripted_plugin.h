@@ -10,7 +10,7 @@ namespace gmlake {
 
 struct ScriptedPlugin {
   // Script.
-  std::string driver_path;            // which driver it looks its functions up in
+  std::string driver_path;  // which driver it looks its functions up in
   int num_devices = 1;
   bool takes_another_allocator = false;  // whatever it is asked for
   bool creation_fails = false;

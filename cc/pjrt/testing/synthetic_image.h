@@ -53,11 +53,11 @@ class SyntheticImage {
  private:
   static constexpr size_t kArea = 512;
 
-  ElfW(Dyn)* Dynamic() { return reinterpret_cast<ElfW(Dyn)*>(base_ + kArea); }
-  ElfW(Sym)* Symbols() { return reinterpret_cast<ElfW(Sym)*>(base_ + 2 * kArea); }
+  ElfW(Dyn) * Dynamic() { return reinterpret_cast<ElfW(Dyn)*>(base_ + kArea); }
+  ElfW(Sym) * Symbols() { return reinterpret_cast<ElfW(Sym)*>(base_ + 2 * kArea); }
   char* Strings() { return base_ + 3 * kArea; }
-  ElfW(Rela)* JumpTable() { return reinterpret_cast<ElfW(Rela)*>(base_ + 4 * kArea); }
-  ElfW(Rela)* DataTable() { return reinterpret_cast<ElfW(Rela)*>(base_ + 5 * kArea); }
+  ElfW(Rela) * JumpTable() { return reinterpret_cast<ElfW(Rela)*>(base_ + 4 * kArea); }
+  ElfW(Rela) * DataTable() { return reinterpret_cast<ElfW(Rela)*>(base_ + 5 * kArea); }
 
   uint64_t TableAddress(const void* table) const {
     const uint64_t address = reinterpret_cast<uint64_t>(table);
