@@ -29,8 +29,10 @@ MIB = 1 << 20
 SWEEPS: dict[str, tuple[Sequence[int], int]] = {
     "least_own": ([4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB], 8 * MIB),
     "least_own_in_plenty": ([8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB], 32 * MIB),
+    "limit_per_plenty": ([2, 4, 8, 16], 8),
     "largest_own": ([64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB], 256 * MIB),
     "request_per_own": ([2, 4, 8, 16], 8),
+    "headroom_per_own": ([2, 4, 8, 16], 8),
     "largest_shared": ([16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB], 64 * MIB),
     "peak_per_shared": ([32, 64, 128, 256], 128),
     "headroom_per_shared": ([8, 16, 32, 64], 32),
