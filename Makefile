@@ -16,7 +16,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 BAZEL := bazel/run
 EXTRA := $(shell tools/jax-extra)
-CC_SOURCES = $(shell find cc -name '*.cc' -o -name '*.h')
+CC_SOURCES := find cc -name '*.cc' -o -name '*.h'
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # One Python for setup.py and for Bazel run by hand, so that neither undoes the other's work.
@@ -52,7 +52,7 @@ test-python: build
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(CC_SOURCES)
+	$(CC_SOURCES) | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 
 # Each in an output folder of its own, so that none undoes another's work; random programs are shorter here.
@@ -87,7 +87,7 @@ wheel: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CC_SOURCES)
+	$(CC_SOURCES) | xargs $(BIN)/clang-format -i
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info gmlake_jax/_emulator gmlake_jax/*.so bazel-*
