@@ -15,7 +15,7 @@ def parse_bytes(text: str) -> int:
     """Bytes in `text`; ValueError where it is no size."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2].lower() not in _UNITS:
-        raise ValueError(f"{text!r} is not a size")
+        raise ValueError(f"{text!r} is not a size, such as 20GiB, 1.5 GB or 4096")
     return int(float(match[1]) * _UNITS[match[2].lower()])
 
 

@@ -15,7 +15,7 @@ from gmlake_jax._version import __version__
 from gmlake_jax.commands.command import Command
 from gmlake_jax.errors import CommandError, GmlakeError
 
-_NOT_VERBS = ("command", "main")
+_NOT_VERBS = ("command", "main", "values")
 _USAGE_ERROR = 2
 _INTERRUPTED = 130
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import memory
 from gmlake_jax.errors import CommandError
-from gmlake_jax.sizes import parse_bytes
 
 if TYPE_CHECKING:
     from gmlake_jax.history import Recording, Snapshot
@@ -41,7 +41,7 @@ class Plot(Command):
         parser.add_argument("-o", "--output", metavar="OUT", help="PNG or SVG (FILE-KIND.png)")
         parser.add_argument("--at", metavar="SECONDS", type=float, help="the moment of a layout (that of the peak)")
         parser.add_argument("--policy", choices=_POLICIES, help="replay the requests under this policy first")
-        parser.add_argument("--limit", metavar="SIZE", type=parse_bytes, help="memory of the device in a replay: 20GiB")
+        parser.add_argument("--limit", metavar="SIZE", type=memory, help="memory of the device in a replay: 20GiB")
         parser.add_argument("--force", action="store_true", help="overwrite the picture if it exists")
 
     def run(self, arguments: argparse.Namespace) -> int:

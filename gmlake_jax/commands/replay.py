@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import memory, positive, share
 from gmlake_jax.errors import CommandError
 from gmlake_jax.progress import progress_bar
-from gmlake_jax.sizes import format_bytes, parse_bytes
+from gmlake_jax.sizes import format_bytes
 
 if TYPE_CHECKING:
     from gmlake_jax import _gmlake
@@ -43,9 +44,9 @@ class Replay(Command):
             "--policy", action="append", choices=POLICIES, help="may be given more than once (default: gmlake)"
         )
         limit = parser.add_mutually_exclusive_group()
-        limit.add_argument("--limit", metavar="SIZE", type=_size, help="memory of the device: 20GiB")
+        limit.add_argument("--limit", metavar="SIZE", type=memory, help="memory of the device: 20GiB")
         limit.add_argument("--find-min-limit", action="store_true", help="search the smallest limit that suffices")
-        parser.add_argument("--passes", metavar="N", type=_positive, default=1, help="go through each trace N times")
+        parser.add_argument("--passes", metavar="N", type=positive, default=1, help="go through each trace N times")
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
         parser.add_argument("--verify", action="store_true", help="check that no byte ever has two owners")
         _prepare_churn(parser)
@@ -64,31 +65,10 @@ class Replay(Command):
 
 def _prepare_churn(parser: argparse.ArgumentParser) -> None:
     churn = parser.add_argument_group("churn")
-    churn.add_argument("--churn", metavar="SHARE", type=_share, help="keep this share of the device live: 0.95")
-    churn.add_argument("--churn-limit", metavar="SIZE", type=_size, default=48 << 30, help="its memory (48GiB)")
-    churn.add_argument("--churn-requests", metavar="N", type=_positive, default=600, help="how many (600)")
+    churn.add_argument("--churn", metavar="SHARE", type=share, help="keep this share of the device live: 0.95")
+    churn.add_argument("--churn-limit", metavar="SIZE", type=memory, default=48 << 30, help="its memory (48GiB)")
+    churn.add_argument("--churn-requests", metavar="N", type=positive, default=600, help="how many (600)")
     churn.add_argument("--seed", type=int, default=7, help="of the random sizes and frees (7)")
-
-
-def _size(text: str) -> int:
-    size = parse_bytes(text)
-    if size < 2 << 20:
-        raise argparse.ArgumentTypeError(f"{text}: at least 2MiB")
-    return size
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return number
-
-
-def _share(text: str) -> float:
-    share = float(text)
-    if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: a share, above 0 and at most 1")
-    return share
 
 
 def _traces(arguments: argparse.Namespace) -> Iterator[tuple[_gmlake.Trace, int | None]]:

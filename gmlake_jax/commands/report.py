@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.sizes import parse_bytes
+from gmlake_jax.commands.values import memory
 
 if TYPE_CHECKING:
     from gmlake_jax.history import Recording
@@ -33,7 +33,7 @@ class Report(Command):
     def prepare(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="a recording or a trace")
         parser.add_argument("-o", "--output", metavar="OUT", help="the page (FILE.html)")
-        parser.add_argument("--limit", metavar="SIZE", type=parse_bytes, help="memory of the device in replays: 20GiB")
+        parser.add_argument("--limit", metavar="SIZE", type=memory, help="memory of the device in replays: 20GiB")
         parser.add_argument("--no-compare", action="store_true", help="leave out the other allocators")
         parser.add_argument("--force", action="store_true", help="overwrite the page if it exists")
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import seconds
 from gmlake_jax.sizes import format_bytes
 
 _HEAD = (
@@ -50,7 +51,7 @@ class Top(Command):
     def prepare(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="print once and end")
         parser.add_argument("--json", action="store_true", help="print once: one JSON object a program")
-        parser.add_argument("--interval", metavar="S", type=_seconds, default=1.0, help="seconds between looks (1)")
+        parser.add_argument("--interval", metavar="S", type=seconds, default=1.0, help="seconds between looks (1)")
         parser.add_argument(
             "--pid", metavar="PID", type=int, action="append", help="only this program; may be repeated"
         )
@@ -65,13 +66,6 @@ class Top(Command):
             return _print_once(_look(arguments.pid))
         _watch(arguments)
         return 0
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0.1 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text}: 0.1 to 3600 seconds")
-    return value
 
 
 def _look(pids: list[int] | None) -> Pages:

@@ -49,7 +49,7 @@ def test_sleep_and_wake():
             (lambda: g.sleep(timeout=float("nan")), "ValueError: timeout takes seconds from 0"),
             (lambda: g.sleep(device=7), "NotActiveError: gmlake_jax serves no device 7"),
             (lambda: g.sleep(device=host), "is not a CUDA device"),
-            (lambda: g.prepare_sleep("lots"), "ValueError: 'lots' is not a size"),
+            (lambda: g.prepare_sleep("lots"), "ValueError: 'lots' is not a size, such as 20GiB"),
             (lambda: g.prepare_sleep(-1), "ValueError: prepare_sleep is -1; it must be at least 0"),
             (lambda: g.prepare_sleep(1 << 45), "SleepError: the host has "),
             (lambda: g.wake("cuda:0"), "NotActiveError: cuda:0 is not a CUDA device"),
@@ -128,7 +128,7 @@ def test_recordings_callbacks_and_sizes():
             (lambda: g.on_oom(3), "TypeError: on_oom takes a function; this is int 3"),
             (lambda: g.trim(1.5), "TypeError: trim takes a whole number; this is float 1.5"),
             (lambda: g.trim(-1), "ValueError: trim is -1; it must be at least 0"),
-            (lambda: g.trim("lots"), "ValueError: 'lots' is not a size"),
+            (lambda: g.trim("lots"), "ValueError: 'lots' is not a size, such as 20GiB"),
             (lambda: g.empty_cache(keep=None), "TypeError: empty_cache takes a whole number; this is NoneType None"),
             (lambda: g.set_memory_limit([]), "ConfigError: the limit cannot be []"),
         ]

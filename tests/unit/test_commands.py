@@ -46,6 +46,27 @@ def test_wrong_usage_ends_with_2(argv, capsys):
     assert "usage: gmlake" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["replay", "x", "--limit", "lots"], "'lots' is not a size, such as 20GiB"),
+        (["replay", "x", "--limit", "1MiB"], "at least 2MiB"),
+        (["replay", "x", "--passes", "no"], "a whole number, at least 1"),
+        (["replay", "x", "--passes", "0"], "a whole number, at least 1"),
+        (["replay", "--churn", "nan"], "a share, above 0 and at most 1"),
+        (["replay", "--churn", "most"], "a share, above 0 and at most 1"),
+        (["report", "x", "--limit", "lots"], "'lots' is not a size, such as 20GiB"),
+        (["plot", "x", "--limit", "3"], "at least 2MiB"),
+        (["top", "--interval", "soon"], "0.1 to 3600 seconds"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_answered_by_what_was_expected(argv, expected, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(argv)
+    assert stopped.value.code == 2
+    assert expected in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", ["stats", "summary"])
 @pytest.mark.parametrize("content", [None, "no json", "[]", '{"format": "other"}'])
 def test_a_file_that_is_no_statistics_file_is_one_line_and_1(verb, content, tmp_path, capsys):
