@@ -37,10 +37,9 @@ namespace gmlake {
 
 // How long a request may wait before it is refused.
 struct Patience {
-  std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
-  std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
-  std::chrono::milliseconds for_mapping{
-      1000};  // for a mapping that another thread makes ahead, usually for a millisecond
+  std::chrono::milliseconds for_leases{0};      // for others of ours to end, where the limit is in the way
+  std::chrono::milliseconds for_device{0};      // for the device to have more, where somebody else holds it
+  std::chrono::milliseconds for_mapping{1000};  // for one that another thread makes ahead; it takes about a millisecond
 };
 
 struct AllocatorOptions {
