@@ -70,6 +70,15 @@ answer(status=status, right=all(np.asarray(array)[-1] == MIB - 1 for array in ar
     assert not run.lines_of_ours
 
 
+def complaint(run):
+    """What `run` failed with; that the device is asleep is no reason to complain."""
+    try:
+        run()
+    except Exception as error:
+        return None if "asleep" in str(error) else str(error)
+    return None
+
+
 @emulated(asynchronous=True, delay_us=2000)
 def test_two_threads_that_put_a_device_to_sleep_do_not_open_its_doors_to_each_other():
     import threading
@@ -86,28 +95,22 @@ def test_two_threads_that_put_a_device_to_sleep_do_not_open_its_doors_to_each_ot
     end = time.monotonic() + 3
     wrong = []
 
+    def run_in_a_sleep():
+        copy(array)
+        assert not gmlake_jax.is_asleep(), "a program was run on a sleeping device"
+
     def doze(patience):
         while time.monotonic() < end:
             try:
                 gmlake_jax.sleep(timeout=patience)
             except gmlake_jax.SleepError:
                 continue
-            try:
-                copy(array)
-                if gmlake_jax.is_asleep():
-                    wrong.append("a program was run on a sleeping device")
-            except Exception as error:
-                if "asleep" not in str(error):
-                    wrong.append(str(error))
+            wrong.append(complaint(run_in_a_sleep))
             gmlake_jax.wake()
 
     def work():
         while time.monotonic() < end:
-            try:
-                copy(array).block_until_ready()
-            except Exception as error:
-                if "asleep" not in str(error):
-                    wrong.append(str(error))
+            wrong.append(complaint(lambda: copy(array).block_until_ready()))
 
     threads = [threading.Thread(target=doze, args=(patience,)) for patience in (0, 0.001, 0.2)]
     threads += [threading.Thread(target=work)]
@@ -116,7 +119,7 @@ def test_two_threads_that_put_a_device_to_sleep_do_not_open_its_doors_to_each_ot
     for thread in threads:
         thread.join()
     gmlake_jax.wake()
-    assert not wrong
+    assert not [text for text in wrong if text is not None]
 
 
 @emulated(devices=2, memory="512MiB", asynchronous=True, delay_us=50)
