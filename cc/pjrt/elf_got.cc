@@ -97,13 +97,6 @@ Status CheckSlots(const ElfImage& image, const std::vector<void**>& slots, const
   return OkStatus();
 }
 
-Status WriteSlot(void** slot, void* value) {
-  StatusOr<WritablePage> page = WritablePage::Open(slot);
-  if (!page.ok()) return page.status();
-  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-  return OkStatus();
-}
-
 // dl_iterate_phdr's visitor: the end of the library whose base is `image->base`.
 int ReadExtent(dl_phdr_info* info, size_t, void* data) {
   ElfImage* image = static_cast<ElfImage*>(data);
@@ -141,9 +134,9 @@ Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, vo
   Status checked = CheckSlots(image, slots, expected);
   if (!checked.ok()) return checked;
   for (size_t done = 0; done < slots.size(); ++done) {
-    const Status written = WriteSlot(slots[done], replacement);
+    const Status written = Overwrite(slots[done], replacement);
     if (written.ok()) continue;
-    for (size_t i = 0; i < done; ++i) WriteSlot(slots[i], expected).IgnoreError();
+    for (size_t i = 0; i < done; ++i) Overwrite(slots[i], expected).IgnoreError();
     return written;
   }
   return OkStatus();

@@ -23,13 +23,6 @@ struct Behind {
 
 Behind* behind = nullptr;
 
-void Destroy(PJRT_Executable* executable) {
-  PJRT_Executable_Destroy_Args args = {};
-  args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
-  args.executable = executable;
-  TakeError(behind->stock, behind->stock.PJRT_Executable_Destroy(&args)).IgnoreError();
-}
-
 // All temporary memory of a run is one request. Zero where the plugin does not tell.
 Bytes TemporaryBytes(PJRT_Executable* executable) {
   PJRT_Executable_GetCompiledMemoryStats_Args args = {};
@@ -40,12 +33,10 @@ Bytes TemporaryBytes(PJRT_Executable* executable) {
 }
 
 Bytes TemporaryBytes(PJRT_LoadedExecutable* loaded) {
-  PJRT_LoadedExecutable_GetExecutable_Args args = {};
-  args.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
-  args.loaded_executable = loaded;
-  if (!TakeError(behind->stock, behind->stock.PJRT_LoadedExecutable_GetExecutable(&args)).ok()) return Bytes(0);
-  const Bytes bytes = TemporaryBytes(args.executable);
-  Destroy(args.executable);
+  const StatusOr<PJRT_Executable*> executable = ExecutableOf(behind->stock, loaded);
+  if (!executable.ok()) return Bytes(0);
+  const Bytes bytes = TemporaryBytes(*executable);
+  DestroyExecutable(behind->stock, *executable);
   return bytes;
 }
 
@@ -78,14 +69,6 @@ PJRT_Error* DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
   return error;
 }
 
-template <typename Function>
-Status Replace(Function** entry, Function* ours) {
-  StatusOr<WritablePage> page = WritablePage::Open(entry);
-  if (!page.ok()) return page.status();
-  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
-  return OkStatus();
-}
-
 bool HasEntries(const PJRT_Api& api) {
   return api.PJRT_Client_Compile != nullptr && api.PJRT_Executable_DeserializeAndLoad != nullptr &&
          api.PJRT_Executable_GetCompiledMemoryStats != nullptr && api.PJRT_Executable_Destroy != nullptr &&
@@ -101,8 +84,8 @@ Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJR
   behind->registry = registry;
   behind->compile = api->PJRT_Client_Compile;
   behind->load = api->PJRT_Executable_DeserializeAndLoad;
-  const Status compile = Replace(&api->PJRT_Client_Compile, &Compile);
-  return compile.ok() ? Replace(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
+  const Status compile = Overwrite(&api->PJRT_Client_Compile, &Compile);
+  return compile.ok() ? Overwrite(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
 }
 
 }  // namespace gmlake

@@ -28,24 +28,15 @@ struct LastRun {
   int32_t label = kNoLabel;
 };
 
-void Destroy(PJRT_Executable* executable) {
-  PJRT_Executable_Destroy_Args args = {};
-  args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
-  args.executable = executable;
-  TakeError(behind->stock, behind->stock.PJRT_Executable_Destroy(&args)).IgnoreError();
-}
-
 std::string NameOf(PJRT_LoadedExecutable* loaded) {
-  PJRT_LoadedExecutable_GetExecutable_Args get = {};
-  get.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
-  get.loaded_executable = loaded;
-  if (!TakeError(behind->stock, behind->stock.PJRT_LoadedExecutable_GetExecutable(&get)).ok()) return "";
+  const StatusOr<PJRT_Executable*> executable = ExecutableOf(behind->stock, loaded);
+  if (!executable.ok()) return "";
   PJRT_Executable_Name_Args args = {};
   args.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE;
-  args.executable = get.executable;
+  args.executable = *executable;
   const bool named = TakeError(behind->stock, behind->stock.PJRT_Executable_Name(&args)).ok();
   const std::string name = named ? std::string(args.executable_name, args.executable_name_size) : "";
-  Destroy(get.executable);
+  DestroyExecutable(behind->stock, *executable);
   return name;
 }
 
@@ -71,14 +62,6 @@ PJRT_Error* DestroyLoaded(PJRT_LoadedExecutable_Destroy_Args* args) {
   return behind->destroy(args);
 }
 
-template <typename Function>
-Status Replace(Function** entry, Function* ours) {
-  StatusOr<WritablePage> page = WritablePage::Open(entry);
-  if (!page.ok()) return page.status();
-  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
-  return OkStatus();
-}
-
 bool HasEntries(const PJRT_Api& api) {
   return api.PJRT_LoadedExecutable_Execute != nullptr && api.PJRT_LoadedExecutable_Destroy != nullptr &&
          api.PJRT_LoadedExecutable_GetExecutable != nullptr && api.PJRT_Executable_Name != nullptr &&
@@ -93,8 +76,8 @@ Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api) {
   behind->stock = stock;
   behind->execute = api->PJRT_LoadedExecutable_Execute;
   behind->destroy = api->PJRT_LoadedExecutable_Destroy;
-  const Status destroy = Replace(&api->PJRT_LoadedExecutable_Destroy, &DestroyLoaded);
-  return destroy.ok() ? Replace(&api->PJRT_LoadedExecutable_Execute, &Execute) : destroy;
+  const Status destroy = Overwrite(&api->PJRT_LoadedExecutable_Destroy, &DestroyLoaded);
+  return destroy.ok() ? Overwrite(&api->PJRT_LoadedExecutable_Execute, &Execute) : destroy;
 }
 
 }  // namespace gmlake

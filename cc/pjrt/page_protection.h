@@ -27,6 +27,15 @@ class WritablePage {
   int former_;
 };
 
+// `*place` is `value` from now on, for all threads at once, whatever protects its page.
+template <typename T>
+Status Overwrite(T* place, T value) {
+  const StatusOr<WritablePage> page = WritablePage::Open(place);
+  if (!page.ok()) return page.status();
+  __atomic_store_n(place, value, __ATOMIC_RELEASE);
+  return OkStatus();
+}
+
 }  // namespace gmlake
 
 #endif  // GMLAKE_PJRT_PAGE_PROTECTION_H_

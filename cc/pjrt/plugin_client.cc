@@ -75,6 +75,22 @@ int OrdinalOf(const PJRT_Api& api, PJRT_Device* device) {
   return asked.ok() ? args.local_hardware_id : -1;
 }
 
+StatusOr<PJRT_Executable*> ExecutableOf(const PJRT_Api& api, PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args args = {};
+  args.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
+  args.loaded_executable = loaded;
+  const Status asked = TakeError(api, api.PJRT_LoadedExecutable_GetExecutable(&args));
+  if (!asked.ok()) return asked;
+  return args.executable;
+}
+
+void DestroyExecutable(const PJRT_Api& api, PJRT_Executable* executable) {
+  PJRT_Executable_Destroy_Args args = {};
+  args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
+  args.executable = executable;
+  TakeError(api, api.PJRT_Executable_Destroy(&args)).IgnoreError();
+}
+
 Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device) {
   const int32_t word = 0;
   PJRT_Client_BufferFromHostBuffer_Args args = {};

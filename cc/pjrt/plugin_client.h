@@ -1,4 +1,5 @@
-// The few questions that we ask the stock plugin through its own table: its devices, their numbers, one small buffer.
+// The few questions that we ask the stock plugin through its own table: its devices, their numbers, one small buffer,
+// what is behind a loaded executable.
 #ifndef GMLAKE_PJRT_PLUGIN_CLIENT_H_
 #define GMLAKE_PJRT_PLUGIN_CLIENT_H_
 
@@ -23,6 +24,10 @@ StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT
 
 // The CUDA ordinal of a device, or -1.
 int OrdinalOf(const PJRT_Api& api, PJRT_Device* device);
+
+// What is behind a loaded executable: its caller's, who gives it back by DestroyExecutable.
+StatusOr<PJRT_Executable*> ExecutableOf(const PJRT_Api& api, PJRT_LoadedExecutable* loaded);
+void DestroyExecutable(const PJRT_Api& api, PJRT_Executable* executable);
 
 // Puts four bytes on the device's default memory, waits for them, and frees them again.
 Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device);

@@ -47,11 +47,7 @@ PJRT_Error* Retrying(Args* args) {
 
 template <auto kEntry, typename Function>
 Status Wrap(PJRT_Api* api, Function* retrying) {
-  if (api->*kEntry == nullptr) return OkStatus();
-  StatusOr<WritablePage> page = WritablePage::Open(&(api->*kEntry));
-  if (!page.ok()) return page.status();
-  __atomic_store_n(&(api->*kEntry), retrying, __ATOMIC_RELEASE);
-  return OkStatus();
+  return api->*kEntry == nullptr ? OkStatus() : Overwrite(&(api->*kEntry), retrying);
 }
 
 PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {

@@ -191,11 +191,7 @@ bool Has(const PJRT_Api& api, Function* const& entry) {
 
 template <typename Function>
 Status Put(PJRT_Api* api, Function** entry, Function* ours) {
-  if (!Has(*api, *entry)) return OkStatus();
-  const StatusOr<WritablePage> page = WritablePage::Open(entry);
-  if (!page.ok()) return page.status();
-  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
-  return OkStatus();
+  return Has(*api, *entry) ? Overwrite(entry, ours) : OkStatus();
 }
 
 // Calls `put(entry, ours)` for every door.

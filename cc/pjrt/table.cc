@@ -19,26 +19,18 @@ namespace {
 // PJRT_Buffer_ReadyEvent is the last entry that we use.
 constexpr size_t kTableBytesUsed = offsetof(PJRT_Api, PJRT_Buffer_ReadyEvent) + sizeof(void*);
 
-template <typename Function>
-Status Replace(Function** entry, Function* ours) {
-  StatusOr<WritablePage> page = WritablePage::Open(entry);
-  if (!page.ok()) return page.status();
-  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
-  return OkStatus();
-}
-
 void Restore(const PJRT_Api& stock, PJRT_Api* api) {
-  Replace(&api->PJRT_Error_Message, stock.PJRT_Error_Message).IgnoreError();
-  Replace(&api->PJRT_Error_Destroy, stock.PJRT_Error_Destroy).IgnoreError();
-  Replace(&api->PJRT_Error_GetCode, stock.PJRT_Error_GetCode).IgnoreError();
-  Replace(&api->PJRT_Client_Create, stock.PJRT_Client_Create).IgnoreError();
-  Replace(&api->PJRT_Client_Destroy, stock.PJRT_Client_Destroy).IgnoreError();
-  Replace(&api->PJRT_Device_MemoryStats, stock.PJRT_Device_MemoryStats).IgnoreError();
-  Replace(&api->PJRT_LoadedExecutable_Execute, stock.PJRT_LoadedExecutable_Execute).IgnoreError();
-  Replace(&api->PJRT_LoadedExecutable_Destroy, stock.PJRT_LoadedExecutable_Destroy).IgnoreError();
-  Replace(&api->PJRT_Client_BufferFromHostBuffer, stock.PJRT_Client_BufferFromHostBuffer).IgnoreError();
-  Replace(&api->PJRT_Buffer_CopyToDevice, stock.PJRT_Buffer_CopyToDevice).IgnoreError();
-  Replace(&api->PJRT_Buffer_CopyToMemory, stock.PJRT_Buffer_CopyToMemory).IgnoreError();
+  Overwrite(&api->PJRT_Error_Message, stock.PJRT_Error_Message).IgnoreError();
+  Overwrite(&api->PJRT_Error_Destroy, stock.PJRT_Error_Destroy).IgnoreError();
+  Overwrite(&api->PJRT_Error_GetCode, stock.PJRT_Error_GetCode).IgnoreError();
+  Overwrite(&api->PJRT_Client_Create, stock.PJRT_Client_Create).IgnoreError();
+  Overwrite(&api->PJRT_Client_Destroy, stock.PJRT_Client_Destroy).IgnoreError();
+  Overwrite(&api->PJRT_Device_MemoryStats, stock.PJRT_Device_MemoryStats).IgnoreError();
+  Overwrite(&api->PJRT_LoadedExecutable_Execute, stock.PJRT_LoadedExecutable_Execute).IgnoreError();
+  Overwrite(&api->PJRT_LoadedExecutable_Destroy, stock.PJRT_LoadedExecutable_Destroy).IgnoreError();
+  Overwrite(&api->PJRT_Client_BufferFromHostBuffer, stock.PJRT_Client_BufferFromHostBuffer).IgnoreError();
+  Overwrite(&api->PJRT_Buffer_CopyToDevice, stock.PJRT_Buffer_CopyToDevice).IgnoreError();
+  Overwrite(&api->PJRT_Buffer_CopyToMemory, stock.PJRT_Buffer_CopyToMemory).IgnoreError();
   RestoreSleepEntries(api);
 }
 
@@ -84,11 +76,11 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   PrepareEntries(stock, registry, activity);
   for (const Status& replaced :
-       {Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), Replace(&api->PJRT_Error_Message, &ErrorMessage),
-        Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), Replace(&api->PJRT_Client_Create, &CreateClient),
-        Replace(&api->PJRT_Client_Destroy, &DestroyClient), Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats),
-        WrapSleepEntries(api), WrapForesightEntries(stock, registry, api), WrapLabelEntries(stock, api),
-        WrapRetryEntries(stock, api)}) {
+       {Overwrite(&api->PJRT_Error_Destroy, &ErrorDestroy), Overwrite(&api->PJRT_Error_Message, &ErrorMessage),
+        Overwrite(&api->PJRT_Error_GetCode, &ErrorGetCode), Overwrite(&api->PJRT_Client_Create, &CreateClient),
+        Overwrite(&api->PJRT_Client_Destroy, &DestroyClient),
+        Overwrite(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats), WrapSleepEntries(api),
+        WrapForesightEntries(stock, registry, api), WrapLabelEntries(stock, api), WrapRetryEntries(stock, api)}) {
     if (replaced.ok()) continue;
     Restore(stock, api);
     return replaced;
