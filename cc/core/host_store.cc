@@ -22,6 +22,7 @@ Status HostStore::Prepare(Bytes size) {
   const Bytes more = std::max(AlignUp(size, kUnit) - made - wanted, Bytes(0));
   const Status possible = CheckHost(wanted + more);
   if (!possible.ok()) return possible;
+  ++requests_;
   TryFailedAgain();
   Append(more);
   StartThreads();
@@ -70,11 +71,7 @@ void HostStore::Make() {
     lock.unlock();
     const StatusOr<char*> memory = copier_->AllocateHost(chunk->size);
     lock.lock();
-    chunk->state = memory.ok() ? State::kMade : State::kFailed;
-    chunk->memory = memory.ok() ? *memory : nullptr;
-    chunk->status = memory.status();
-    bytes_.store(SizeIn(State::kMade).count());
-    made_.notify_all();
+    End(chunk, memory);
   }
   --working_;
 }
@@ -84,7 +81,18 @@ HostStore::Chunk* HostStore::Begin() {
   if (first_wanted_ == chunks_.size()) return nullptr;
   Chunk* const chunk = &chunks_[first_wanted_];
   chunk->state = State::kBegun;
+  chunk->begun_for = requests_;
   return chunk;
+}
+
+void HostStore::End(Chunk* chunk, const StatusOr<char*>& memory) {
+  const bool is_stale = chunk->begun_for != requests_;  // whoever asked since has not had a try
+  chunk->state = memory.ok() ? State::kMade : is_stale ? State::kWanted : State::kFailed;
+  chunk->memory = memory.ok() ? *memory : nullptr;
+  chunk->status = memory.status();
+  if (chunk->state == State::kWanted) first_wanted_ = 0;
+  bytes_.store(SizeIn(State::kMade).count());
+  made_.notify_all();
 }
 
 StatusOr<char*> HostStore::Await(int64_t index) {
@@ -115,6 +123,7 @@ void HostStore::Settle() {
 void HostStore::CallOff() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Chunk& chunk : chunks_) {
+    chunk.begun_for = requests_;  // what is on its way is not begun again
     if (chunk.state != State::kWanted) continue;
     chunk.state = State::kFailed;
     chunk.status = Status(StatusCode::kFailedPrecondition, "the host's memory was asked back while it was being made");

@@ -31,7 +31,8 @@ class HostStore {
   HostStore& operator=(const HostStore&) = delete;
 
   // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much. What
-  // could not be made before is tried again. Does not wait.
+  // could not be made before is tried again, and so is what fails from here on though it was begun for an earlier
+  // caller, who alone may be told of that. Does not wait.
   Status Prepare(Bytes size);
   // Sizes of the chunks, those that are still being made included.
   int64_t count() const { return static_cast<int64_t>(chunks_.size()); }
@@ -51,6 +52,7 @@ class HostStore {
   struct Chunk {
     Bytes size;
     State state = State::kWanted;
+    int64_t begun_for = 0;  // the request that was the last when it was begun
     char* memory = nullptr;
     Status status;
   };
@@ -66,6 +68,7 @@ class HostStore {
   void Append(Bytes size);
   void StartThreads();
   Chunk* Begin();
+  void End(Chunk* chunk, const StatusOr<char*>& memory);
   Bytes SizeIn(State state) const;
 
   HostCopier* copier_;
@@ -73,6 +76,7 @@ class HostStore {
   std::condition_variable made_;
   std::deque<Chunk> chunks_;  // grows and shrinks under the lock, by the calling thread alone
   size_t first_wanted_ = 0;   // no chunk before it is wanted
+  int64_t requests_ = 0;      // how often Prepare was asked
   int64_t working_ = 0;       // threads that may still begin a chunk
   std::vector<std::thread> threads_;
   std::atomic<int64_t> bytes_{0};

@@ -3,6 +3,7 @@
 
 #include "cc/core/host_store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -160,6 +161,38 @@ TEST_F(HostStoreTest, WhatFailedIsTriedAgainWhileTheRestIsStillBeingMade) {
   barrier_.Open();
   AwaitAll();
   EXPECT_EQ(store_.bytes(), MiB(640));
+}
+
+// A failure is told to whoever asked before it, and not to who asks later.
+TEST_F(HostStoreTest, WhatWasBegunForAnEarlierRequestAndFailsIsTriedAgain) {
+  copier_.OnAllocate([&] { barrier_.Pass(); });
+  copier_.FailCall(0);
+  ASSERT_TRUE(store_.Prepare(MiB(64)).ok());
+  barrier_.AwaitArrival();
+  ASSERT_TRUE(store_.Prepare(MiB(64)).ok());
+  barrier_.Open();
+  AwaitAll();
+  EXPECT_TRUE(copier_.failed());
+  EXPECT_EQ(*store_.missing(), Bytes(0));
+  EXPECT_EQ(store_.bytes(), MiB(64));
+}
+
+TEST_F(HostStoreTest, WhatFailsAfterItWasAskedBackIsNotTriedAgain) {
+  copier_.OnAllocate([&] { barrier_.Pass(); });
+  copier_.FailCall(0);
+  const int threads = std::min(16, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  ASSERT_TRUE(store_.Prepare(GiB(16)).ok());
+  while (barrier_.arrived() < threads) std::this_thread::yield();
+  ASSERT_TRUE(store_.Prepare(GiB(32)).ok());
+  std::thread opener([&] {
+    while (store_.missing().ok()) std::this_thread::yield();
+    barrier_.Open();
+  });
+  store_.Clear();
+  opener.join();
+  EXPECT_TRUE(copier_.failed());
+  EXPECT_EQ(barrier_.arrived(), threads);
+  EXPECT_EQ(copier_.host_bytes(), Bytes(0));
 }
 
 class PrepareTest : public HostStoreTest {
