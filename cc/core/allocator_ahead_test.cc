@@ -16,7 +16,7 @@ namespace gmlake {
 namespace {
 
 const StreamHandle kHome{reinterpret_cast<void*>(1)};
-constexpr std::chrono::milliseconds kNotAtAll(0);
+constexpr std::chrono::milliseconds kNotAtAll(0), kPause(1), kShort(50), kLong(20000);
 
 AllocatorOptions With(Bytes limit, ReclaimBudget budget = {}) {
   AllocatorOptions options{limit};
@@ -297,11 +297,19 @@ TEST_F(AheadTest, ATrimMeanwhileLeavesTheBlocksThatAreBeingMapped) {
   ExpectSound();
 }
 
-// Does `action` in a second thread while a preparation is under way, and lets it end once the other is waiting for it
-// or done.
+// Does `action` in a second thread while a preparation is under way, and lets it end when the other is done, at the
+// latest after `patience`. Whoever waits for the preparation has more than that, however busy the machine is.
 class AheadThreadsTest : public AheadTest {
  protected:
-  void PrepareBeside(const std::function<void()>& action) {
+  void SetUp() override { Open(Patient()); }
+
+  static AllocatorOptions Patient() {
+    AllocatorOptions options = With(MiB(80));
+    options.patience.for_mapping = std::chrono::minutes(10);
+    return options;
+  }
+
+  void PrepareBeside(const std::function<void()>& action, std::chrono::milliseconds patience = kShort) {
     std::promise<void> inside;
     std::thread other([&] {
       inside.get_future().wait();
@@ -310,7 +318,8 @@ class AheadThreadsTest : public AheadTest {
     });
     EXPECT_TRUE(PrepareAnd([&] {
       inside.set_value();
-      for (int i = 0; i < 50 && !done_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const auto end = std::chrono::steady_clock::now() + patience;
+      while (!done_ && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kPause);
       was_done_ = done_;
     }));
     other.join();
@@ -335,7 +344,7 @@ TEST_F(AheadThreadsTest, ALowerLimitWaitsForTheMapping) {
 }
 
 TEST_F(AheadThreadsTest, SleepWaitsForTheMapping) {
-  Open(With(MiB(80)), /*sleeps=*/true);
+  Open(Patient(), /*sleeps=*/true);
   driver_->FinishAll();
   allocator_->Expect(MiB(36));
   PrepareBeside([&] { EXPECT_TRUE(allocator_->Sleep({}).ok()); });
@@ -364,7 +373,7 @@ TEST_F(AheadThreadsTest, ARequestWaitsBeforeItIsRefused) {
 
 TEST_F(AheadThreadsTest, AnyOtherRequestDoesNotWait) {
   allocator_->Expect(MiB(36));
-  PrepareBeside([&] { Get(MiB(8)); });
+  PrepareBeside([&] { Get(MiB(8)); }, kLong);
   EXPECT_TRUE(was_done_);
   ExpectSound();
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace gmlake {
@@ -41,14 +42,21 @@ TEST(ShortageMailboxTest, AnAnswerThatComesTooLateIsNotTheNextOnes) {
   EXPECT_FALSE(mailbox.Ask(Note(1), milliseconds(1)));
 }
 
+// Again and again: who is not waiting yet hears nothing.
 TEST(ShortageMailboxTest, WhoWaitsForAQuestionCanBeWoken) {
+  constexpr milliseconds kPatience(40'000);
   ShortageMailbox mailbox;
   std::optional<ShortageNote> note = Note(1);
-  std::thread answerer([&] { note = mailbox.Next(milliseconds(100'000)); });
-  std::this_thread::sleep_for(milliseconds(50));
-  mailbox.Wake();
+  std::atomic<bool> is_over{false};
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread answerer([&] {
+    note = mailbox.Next(kPatience);
+    is_over = true;
+  });
+  for (; !is_over; std::this_thread::sleep_for(milliseconds(1))) mailbox.Wake();
   answerer.join();
   EXPECT_FALSE(note.has_value());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kPatience);
 }
 
 TEST(ShortageMailboxTest, WhoAsksMeanwhileGetsNoAtOnce) {
