@@ -19,6 +19,8 @@ EXTRA := $(shell tools/jax-extra)
 CC_SOURCES := find cc -name '*.cc' -o -name '*.h'
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_RETRIES := 10
+export PIP_DEFAULT_TIMEOUT := 60
 # One Python for setup.py and for Bazel run by hand, so that neither undoes the other's work.
 export GMLAKE_BUILD_PYTHON := $(abspath $(BIN)/python)
 

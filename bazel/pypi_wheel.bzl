@@ -15,6 +15,8 @@ def _download(ctx, python):
         "pip",
         "download",
         "--quiet",
+        "--retries=10",
+        "--timeout=60",
         "--no-deps",
         "--only-binary=:all:",
         "--require-hashes",
@@ -24,9 +26,11 @@ def _download(ctx, python):
     ]
     if ctx.attr.platform:
         command.append("--platform=" + ctx.attr.platform)
-    result = ctx.execute(command, timeout = 1200)
-    if result.return_code != 0:
-        fail("pip could not download {}: {}".format(ctx.attr.requirement, result.stderr))
+    for _ in range(3):  # what pip itself does not try again: a download that breaks off
+        result = ctx.execute(command, timeout = 1200)
+        if result.return_code == 0:
+            return
+    fail("pip could not download {}: {}".format(ctx.attr.requirement, result.stderr))
 
 def _unpack(ctx, python):
     script = """
