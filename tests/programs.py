@@ -21,12 +21,24 @@ def is_filled(array, value):
     return bool((np.asarray(array) == value).all())
 
 
-def settle(seconds=5.0, until=lambda: False):
-    """Waits for XLA to give deleted arrays' memory back: it does that a little later, on threads of its own."""
-    gc.collect()
+def settle(until, seconds=60):
+    """Waits for what other threads do a little later: XLA drops its last hold on a deleted array on one of its own, and
+    leaves the rest to Python's garbage collection. The time is for a machine that is busy with something else."""
     end = time.monotonic() + seconds
+    gc.collect()
     while not until() and time.monotonic() < end:
         time.sleep(0.01)
+        gc.collect()
+
+
+def settle_at(megabytes):
+    """Waits until no more than that is in use on the first device. Where an allocator has no numbers, XLA itself tries
+    for ten seconds before it refuses; a moment is enough."""
+    device = jax.devices()[0]
+    if device.memory_stats() is None:
+        time.sleep(0.5)
+    else:
+        settle(until=lambda: device.memory_stats()["bytes_in_use"] <= megabytes * MIB)
 
 
 class Churn:

@@ -36,13 +36,13 @@ def test_arrays_hold_what_was_put_into_them(allocator):
 def test_an_array_larger_than_every_hole(allocator, hole):
     import jax
     import numpy as np
-    from programs import filled, is_filled, out_of_memory, settle
+    from programs import filled, is_filled, out_of_memory, settle_at
 
     arrays = {i: filled(hole, i) for i in range(448 // hole)}
     jax.block_until_ready(arrays)
     for i in range(0, len(arrays), 2):
         arrays.pop(i).delete()
-    settle(0.5)
+    settle_at(225)
     content = np.random.default_rng(0).integers(0, 256, 200 << 20, dtype=np.uint8)
     large = []
     failed = out_of_memory(lambda: large.append(jax.device_put(content)) or large)
@@ -55,11 +55,11 @@ def test_an_array_larger_than_every_hole(allocator, hole):
 @emulated(memory="256MiB")
 def test_out_of_memory_is_an_error_and_not_the_end(allocator):
     import jax
-    from programs import filled, is_filled, out_of_memory, settle
+    from programs import filled, is_filled, out_of_memory, settle_at
 
     kept = filled(16, 3)
     assert out_of_memory(lambda: [filled(32, 1) for _ in range(12)])
-    settle(0.5)
+    settle_at(17)
     assert is_filled(kept, 3)
     again = [filled(32, i) for i in range(3)]
     jax.block_until_ready(again)

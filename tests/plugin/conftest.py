@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from emulated import TIMEOUT_S
 
 from gmlake_jax import emulator
 
@@ -27,10 +28,9 @@ MIB = 1 << 20
 
 def bytes_in_use(expected):
     # XLA drops its last hold on an array on a thread of its own, which leaves the rest to Python's garbage collection.
-    for _ in range(500):
+    end = time.monotonic() + 60
+    while gmlake_jax.memory_stats()["bytes_in_use"] != expected and time.monotonic() < end:
         gc.collect()
-        if gmlake_jax.memory_stats()["bytes_in_use"] == expected:
-            break
         time.sleep(0.01)
     return gmlake_jax.memory_stats()["bytes_in_use"]
 
@@ -76,7 +76,7 @@ def run_jax():
     def run(program, **variables):
         command = [sys.executable, "-c", PRELUDE + program]
         process = subprocess.run(
-            command, env=_environment(variables), capture_output=True, text=True, timeout=200, check=False
+            command, env=_environment(variables), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
         return Run(process)
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from emulated import TIMEOUT_S
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -22,7 +23,7 @@ def gmlake():
     def run(*arguments):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("GMLAKE", "XLA_"))}
         command = [sys.executable, "-P", "-m", "gmlake_jax.commands.main", *map(str, arguments)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
     return run
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated import TIMEOUT_S
 
 from gmlake_jax.commands.main import main
 from gmlake_jax.history import Kind, Recording
@@ -27,7 +28,7 @@ def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("recorded") / "recording.npz"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("GMLAKE", "XLA_"))}
     command = [sys.executable, "-P", "-m", "gmlake_jax.commands.main", "run", "--emulate", str(EXAMPLE), str(path)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     return path
 

@@ -272,7 +272,7 @@ def test_a_copy_that_is_not_over_in_time_is_a_reason_to_refuse():
     from gmlake_jax import emulator
 
     array = filled(8, 1).block_until_ready()
-    emulator.set_faults("cuMemcpyDtoHAsync_v2~400000")
+    emulator.set_faults("cuMemcpyDtoHAsync_v2~4000000")
     array.copy_to_host_async()
     with pytest.raises(gmlake_jax.SleepError, match="copy from or to the device is queued"):
         gmlake_jax.sleep(timeout=0.1)

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from emulated import TIMEOUT_S
 
+WAIT_S = "12"  # the other program may need some seconds to give its memory back, where the machine is busy
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "two_processes.py"
 
 
@@ -22,9 +24,14 @@ def figures(tmp_path_factory):
     clean = ("GMLAKE", "XLA_", "JAX_", "TF_", "CUDA_", "PYTHONSAFEPATH")
     variables = {name: value for name, value in os.environ.items() if not name.startswith(clean)}
     log = tmp_path_factory.mktemp("two") / "log"
-    machine = ["--emulate", "512MiB", "--piece", str(16 << 20), "--wait", "3", "--rounds", "2", "--log", str(log)]
+    machine = ["--emulate", "512MiB", "--piece", str(16 << 20), "--wait", WAIT_S, "--rounds", "2", "--log", str(log)]
     ran = subprocess.run(
-        [sys.executable, BENCHMARK, *machine], env=variables, capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, BENCHMARK, *machine],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:] + (log.read_text()[-3000:] if log.exists() else "")
     return json.loads(ran.stdout)
@@ -42,9 +49,9 @@ def test_what_one_program_gives_back_the_other_gets(figures):
 
 
 def test_a_program_waits_for_the_other_and_then_fails_with_the_report(figures):
+    assert figures["waits"]
     assert figures["wait_error"] is None
-    assert figures["waited_s"] >= 0.7
-    assert figures["refused_after_s"] >= 2.7
+    assert figures["refused_after_s"] >= 0.9 * float(WAIT_S)
     assert figures["refused_with_report"], figures["report"]
 
 
