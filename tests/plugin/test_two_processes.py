@@ -24,9 +24,9 @@ def figures(tmp_path_factory):
     clean = ("GMLAKE", "XLA_", "JAX_", "TF_", "CUDA_", "PYTHONSAFEPATH")
     variables = {name: value for name, value in os.environ.items() if not name.startswith(clean)}
     log = tmp_path_factory.mktemp("two") / "log"
-    machine = ["--emulate", "512MiB", "--piece", str(16 << 20), "--wait", WAIT_S, "--rounds", "2", "--log", str(log)]
+    machine = ["--emulate", "512MiB", "--piece", str(16 << 20), "--wait", WAIT_S, "--press", "120", "--rounds", "2"]
     ran = subprocess.run(
-        [sys.executable, BENCHMARK, *machine],
+        [sys.executable, BENCHMARK, *machine, "--log", str(log)],
         env=variables,
         capture_output=True,
         text=True,

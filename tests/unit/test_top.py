@@ -102,7 +102,7 @@ def test_a_link_in_the_place_of_the_page_is_not_followed(tmp_path):
 
 
 def wait_for(condition):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.01)
@@ -143,7 +143,7 @@ def test_a_failure_ends_the_page_and_not_the_program(monkeypatch, tmp_path):
         raise RuntimeError("no device any more")
 
     writer = Writer(fails, tmp_path)
-    writer._thread.join(timeout=20)
+    writer._thread.join(timeout=60)
     assert not writer._thread.is_alive()
     writer.stop()
 
