@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cc/pjrt/fork_guard.h"
-#include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/plugin_client.h"
 
 namespace gmlake {
@@ -77,15 +76,15 @@ bool HasEntries(const PJRT_Api& api) {
 
 }  // namespace
 
-Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api) {
+Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api, TableEdit* edit) {
   if (!registry->stitches_ahead() || !HasEntries(stock)) return OkStatus();
   behind = new Behind;
   behind->stock = stock;
   behind->registry = registry;
   behind->compile = api->PJRT_Client_Compile;
   behind->load = api->PJRT_Executable_DeserializeAndLoad;
-  const Status compile = Overwrite(&api->PJRT_Client_Compile, &Compile);
-  return compile.ok() ? Overwrite(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
+  const Status compile = edit->Replace(&api->PJRT_Client_Compile, &Compile);
+  return compile.ok() ? edit->Replace(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
 }
 
 }  // namespace gmlake

@@ -5,13 +5,14 @@
 
 #include "cc/base/status.h"
 #include "cc/pjrt/device_registry.h"
+#include "cc/pjrt/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
 // To be called after all others that replace these entries of `api`: the present ones are called. `stock` answers
 // questions.
-Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api);
+Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 

@@ -35,6 +35,7 @@ Status Installation::Install(const std::string& stock_path, const Options& optio
 }
 
 Status Installation::InstallUnder(const StockPlugin& plugin, const Options& options) {
+  if (!broken_off_.ok()) return broken_off_;
   const Status understood = CheckTable(plugin.api);
   if (!understood.ok()) return understood;
   const StatusOr<HookPoint> point = FindHookPoint(plugin.library);
@@ -45,7 +46,8 @@ Status Installation::InstallUnder(const StockPlugin& plugin, const Options& opti
   const Status wrapped = WrapTable(plugin.api, registry.get(), &activity_);
   if (!wrapped.ok()) {
     RemoveDriverHook(*point);
-    return wrapped;
+    registry.release();  // whoever took an entry of ours from the table meanwhile may call it still
+    return broken_off_ = wrapped;
   }
   Shortages::Instance().SetOptions({options.oom_folder, options.record_path});
   table_ = plugin.api;

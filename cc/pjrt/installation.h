@@ -15,7 +15,7 @@
 namespace gmlake {
 
 // Model: the process's one installation. Not installed, or installed for good: the plugin keeps our functions'
-// addresses. Threads: any.
+// addresses. One that broke off half-way was undone and is not tried again. Threads: any.
 class Installation {
  public:
   static Installation& Instance();
@@ -36,6 +36,7 @@ class Installation {
 
   Activity activity_;
   mutable std::mutex mutex_;
+  Status broken_off_;                         // guarded by mutex_
   PJRT_Api* table_ = nullptr;                 // guarded by mutex_
   std::unique_ptr<DeviceRegistry> registry_;  // guarded by mutex_; set once
 };

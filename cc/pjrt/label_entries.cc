@@ -3,7 +3,6 @@
 #include <atomic>
 #include <string>
 
-#include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/telemetry/labels.h"
 
@@ -70,14 +69,14 @@ bool HasEntries(const PJRT_Api& api) {
 
 }  // namespace
 
-Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api) {
+Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   if (!HasEntries(stock)) return OkStatus();
   behind = new Behind;
   behind->stock = stock;
   behind->execute = api->PJRT_LoadedExecutable_Execute;
   behind->destroy = api->PJRT_LoadedExecutable_Destroy;
-  const Status destroy = Overwrite(&api->PJRT_LoadedExecutable_Destroy, &DestroyLoaded);
-  return destroy.ok() ? Overwrite(&api->PJRT_LoadedExecutable_Execute, &Execute) : destroy;
+  const Status destroy = edit->Replace(&api->PJRT_LoadedExecutable_Destroy, &DestroyLoaded);
+  return destroy.ok() ? edit->Replace(&api->PJRT_LoadedExecutable_Execute, &Execute) : destroy;
 }
 
 }  // namespace gmlake

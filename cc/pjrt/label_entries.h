@@ -4,12 +4,13 @@
 #define GMLAKE_PJRT_LABEL_ENTRIES_H_
 
 #include "cc/base/status.h"
+#include "cc/pjrt/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
 // To be called last of all that replace entries of `api`: the present ones are called. `stock` answers questions.
-Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api);
+Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 

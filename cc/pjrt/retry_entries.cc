@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cc/pjrt/early_results.h"
-#include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/shortages.h"
 
@@ -46,8 +45,8 @@ PJRT_Error* Retrying(Args* args) {
 }
 
 template <auto kEntry, typename Function>
-Status Wrap(PJRT_Api* api, Function* retrying) {
-  return api->*kEntry == nullptr ? OkStatus() : Overwrite(&(api->*kEntry), retrying);
+Status Wrap(PJRT_Api* api, TableEdit* edit, Function* retrying) {
+  return api->*kEntry == nullptr ? OkStatus() : edit->Replace(&(api->*kEntry), retrying);
 }
 
 PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
@@ -61,16 +60,16 @@ PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   }
 }
 
-#define GMLAKE_RETRY(name) Wrap<&PJRT_Api::name>(api, &Retrying<&PJRT_Api::name, name##_Args>)
+#define GMLAKE_RETRY(name) Wrap<&PJRT_Api::name>(api, edit, &Retrying<&PJRT_Api::name, name##_Args>)
 
 }  // namespace
 
-Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api) {
+Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   if (stock.PJRT_Error_GetCode == nullptr) return OkStatus();
   behind = new Behind;
   behind->stock = stock;
   std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
-  for (const Status& wrapped : {Wrap<&PJRT_Api::PJRT_LoadedExecutable_Execute>(api, &RetryingExecute),
+  for (const Status& wrapped : {Wrap<&PJRT_Api::PJRT_LoadedExecutable_Execute>(api, edit, &RetryingExecute),
                                 GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
                                 GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)}) {
     if (!wrapped.ok()) return wrapped;

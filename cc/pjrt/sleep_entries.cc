@@ -5,64 +5,16 @@
 #include <mutex>
 #include <utility>
 
-#include "cc/pjrt/error_maker.h"
-#include "cc/pjrt/page_protection.h"
+#include "cc/pjrt/cross_host_entries.h"
+#include "cc/pjrt/doors.h"
 #include "cc/pjrt/plugin_client.h"
-#include "cc/pjrt/shared_buffers.h"
-#include "cc/pjrt/sleep_gate.h"
+#include "cc/pjrt/plugin_words.h"
 #include "cc/pjrt/sleeping_reader.h"
-#include "cc/pjrt/transfers.h"
 
 namespace gmlake {
 namespace {
 
 constexpr size_t kMostListed = 8;  // shared buffers named in one message
-
-// What the doors need, C functions that they are. Set once, before the first of them is put in place.
-struct Doors {
-  PJRT_Api stock = {};
-  ErrorTexts* texts = nullptr;
-  DeviceRegistry* registry = nullptr;
-  SleepGate gate;
-  Transfers transfers{&stock, &gate};
-  SharedBuffers shared;
-};
-
-Doors* doors = nullptr;
-
-using Devices = std::vector<PJRT_Device*>;
-
-PJRT_Device* DeviceOf(PJRT_Buffer* buffer) {
-  PJRT_Buffer_Device_Args args = {};
-  args.struct_size = PJRT_Buffer_Device_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  return TakeError(doors->stock, doors->stock.PJRT_Buffer_Device(&args)).ok() ? args.device : nullptr;
-}
-
-Devices DevicesOf(PJRT_Memory* memory) {
-  PJRT_Memory_AddressableByDevices_Args args = {};
-  args.struct_size = PJRT_Memory_AddressableByDevices_Args_STRUCT_SIZE;
-  args.memory = memory;
-  if (memory == nullptr) return {};
-  if (!TakeError(doors->stock, doors->stock.PJRT_Memory_AddressableByDevices(&args)).ok()) return {};
-  return Devices(args.devices, args.devices + args.num_devices);
-}
-
-Devices DevicesOf(PJRT_LoadedExecutable* executable) {
-  PJRT_LoadedExecutable_AddressableDevices_Args args = {};
-  args.struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE;
-  args.executable = executable;
-  if (!TakeError(doors->stock, doors->stock.PJRT_LoadedExecutable_AddressableDevices(&args)).ok()) return {};
-  return Devices(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
-}
-
-Devices DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager) {
-  PJRT_AsyncHostToDeviceTransferManager_Device_Args args = {};
-  args.struct_size = PJRT_AsyncHostToDeviceTransferManager_Device_Args_STRUCT_SIZE;
-  args.transfer_manager = manager;
-  if (!TakeError(doors->stock, doors->stock.PJRT_AsyncHostToDeviceTransferManager_Device(&args)).ok()) return {};
-  return {args.device_out};
-}
 
 Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) {
   return device != nullptr ? Devices{device} : DevicesOf(memory);
@@ -83,6 +35,7 @@ Devices Touched(const PJRT_Buffer_CopyToMemory_Args& args) {
 }
 Devices Touched(const PJRT_Client_BufferFromHostBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateUninitializedBuffer_Args& args) { return EitherOf(args.device, args.memory); }
+Devices Touched(const PJRT_Client_CreateViewOfDeviceBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) { return DevicesOf(args.memory); }
 Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
   return DevicesOf(args.transfer_manager);
@@ -92,27 +45,8 @@ Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args
 }
 // Which device a program is compiled for is in options that we cannot read. On one that sleeps, the allocator refuses.
 Devices Touched(const PJRT_Client_Compile_Args&) { return {}; }
+Devices Touched(const PJRT_Compile_Args&) { return {}; }
 Devices Touched(const PJRT_Executable_DeserializeAndLoad_Args&) { return {}; }
-
-std::string AsleepText(int ordinal) {
-  return "[gmlake_jax] device " + std::to_string(ordinal) +
-         " is asleep, its memory is given away; call gmlake_jax.wake() before using its arrays";
-}
-
-template <typename Args>
-PJRT_Error* Refusal(const Args& args) {
-  for (PJRT_Device* device : Touched(args)) {
-    const int ordinal = device == nullptr ? -1 : OrdinalOf(doors->stock, device);
-    if (doors->gate.is_closed(ordinal)) return MakeError(doors->stock, doors->texts, AsleepText(ordinal));
-  }
-  return nullptr;
-}
-
-std::vector<int> OrdinalsOf(const Devices& devices) {
-  std::vector<int> ordinals;
-  for (PJRT_Device* device : devices) ordinals.push_back(device == nullptr ? -1 : OrdinalOf(doors->stock, device));
-  return ordinals;
-}
 
 // What a call that has succeeded leaves to be done; most leave nothing that a stream does not show.
 template <typename Args>
@@ -144,13 +78,20 @@ void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& ar
 
 template <auto kEntry, typename Args>
 PJRT_Error* Guarded(Args* args) {
-  const SleepGate::Passage passage(&doors->gate);
-  if (!passage.all_open()) {
-    if (PJRT_Error* const refused = Refusal(*args)) return refused;
-  }
-  PJRT_Error* const error = (doors->stock.*kEntry)(args);
-  if (error == nullptr) Follow(*args);
-  return error;
+  return PassGate([args] { return Touched(*args); },
+                  [args] {
+                    PJRT_Error* const error = (doors->stock.*kEntry)(args);
+                    if (error == nullptr) Follow(*args);
+                    return error;
+                  });
+}
+
+// An entry that is newer than our header, of whose arguments we read nothing. It loads a program that was compiled.
+using Load = PJRT_Error*(void* args);
+Load* stock_load = nullptr;
+
+PJRT_Error* GuardedLoad(void* args) {
+  return PassGate([] { return Devices(); }, [args] { return stock_load(args); });
 }
 
 PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
@@ -163,12 +104,11 @@ PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
 PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   const SleepGate::Passage passage(&doors->gate);
   if (passage.all_open() || args->dst == nullptr) return StockToHostBuffer(args);
-  PJRT_Device* const device = DeviceOf(args->src);
-  const int ordinal = device == nullptr ? -1 : OrdinalOf(doors->stock, device);
+  const int ordinal = OrdinalsOf({DeviceOf(args->src)}).front();
   if (!doors->gate.is_closed(ordinal)) return StockToHostBuffer(args);
   ServedDevice* const served = doors->registry->Find(ordinal);
   if (served != nullptr && ReadSleeping(doors->stock, served, args)) return nullptr;
-  return MakeError(doors->stock, doors->texts, AsleepText(ordinal));
+  return RefusalOf(ordinal);
 }
 
 PJRT_Error* IncreaseReferences(PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
@@ -190,29 +130,15 @@ bool Has(const PJRT_Api& api, Function* const& entry) {
 }
 
 template <typename Function>
-Status Put(PJRT_Api* api, Function** entry, Function* ours) {
-  return Has(*api, *entry) ? Overwrite(entry, ours) : OkStatus();
+Status Put(PJRT_Api* api, TableEdit* edit, Function* PJRT_Api::* entry, Function* ours) {
+  return Has(*api, api->*entry) ? edit->Replace(&(api->*entry), ours) : OkStatus();
 }
 
-// Calls `put(entry, ours)` for every door.
-template <typename Visit>
-Status ForEachDoor(Visit visit) {
-#define GMLAKE_DOOR(name) visit(&PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
-  for (const Status& status :
-       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute), visit(&PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
-        GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
-        GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
-        GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
-        GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice),
-        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
-        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
-        GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad),
-        visit(&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
-        visit(&PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences)}) {
-    if (!status.ok()) return status;
-  }
-#undef GMLAKE_DOOR
-  return OkStatus();
+Status PutLoad(PJRT_Api* api, TableEdit* edit) {
+  auto** const entry = reinterpret_cast<Load**>(EntryAt(api, kClientLoad));
+  if (entry == nullptr || *entry == nullptr) return OkStatus();
+  stock_load = *entry;
+  return edit->Replace(entry, &GuardedLoad);
 }
 
 Address AddressOf(PJRT_Buffer* buffer) {
@@ -248,12 +174,25 @@ void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorT
   doors->texts = texts;
 }
 
-Status WrapSleepEntries(PJRT_Api* api) {
-  return ForEachDoor([&](auto entry, auto ours) { return Put(api, &(api->*entry), ours); });
-}
-
-void RestoreSleepEntries(PJRT_Api* api) {
-  ForEachDoor([&](auto entry, auto) { return Put(api, &(api->*entry), doors->stock.*entry); }).IgnoreError();
+Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
+  doors->all_known = CheckAllKnown(*api);
+#define GMLAKE_DOOR(name) Put(api, edit, &PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
+  for (const Status& status :
+       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute), Put(api, edit, &PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
+        GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
+        GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
+        GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
+        GMLAKE_DOOR(PJRT_Client_CreateViewOfDeviceBuffer), GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice),
+        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
+        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
+        GMLAKE_DOOR(PJRT_Compile), GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad), PutLoad(api, edit),
+        Put(api, edit, &PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
+        Put(api, edit, &PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences),
+        WrapCrossHostEntries(api, edit)}) {
+    if (!status.ok()) return status;
+  }
+#undef GMLAKE_DOOR
+  return OkStatus();
 }
 
 std::vector<Address> SharedAddresses(ServedDevice* device) {
@@ -267,6 +206,7 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
 
 // One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
+  if (!doors->all_known.ok()) return doors->all_known;
   const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   const Status closed = doors->gate.Close(device->ordinal(), request.patience);

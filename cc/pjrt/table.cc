@@ -8,9 +8,9 @@
 
 #include "cc/pjrt/foresight_entries.h"
 #include "cc/pjrt/label_entries.h"
-#include "cc/pjrt/page_protection.h"
 #include "cc/pjrt/retry_entries.h"
 #include "cc/pjrt/sleep_entries.h"
+#include "cc/pjrt/table_edit.h"
 #include "cc/pjrt/table_entries.h"
 
 namespace gmlake {
@@ -18,21 +18,6 @@ namespace {
 
 // PJRT_Buffer_ReadyEvent is the last entry that we use.
 constexpr size_t kTableBytesUsed = offsetof(PJRT_Api, PJRT_Buffer_ReadyEvent) + sizeof(void*);
-
-void Restore(const PJRT_Api& stock, PJRT_Api* api) {
-  Overwrite(&api->PJRT_Error_Message, stock.PJRT_Error_Message).IgnoreError();
-  Overwrite(&api->PJRT_Error_Destroy, stock.PJRT_Error_Destroy).IgnoreError();
-  Overwrite(&api->PJRT_Error_GetCode, stock.PJRT_Error_GetCode).IgnoreError();
-  Overwrite(&api->PJRT_Client_Create, stock.PJRT_Client_Create).IgnoreError();
-  Overwrite(&api->PJRT_Client_Destroy, stock.PJRT_Client_Destroy).IgnoreError();
-  Overwrite(&api->PJRT_Device_MemoryStats, stock.PJRT_Device_MemoryStats).IgnoreError();
-  Overwrite(&api->PJRT_LoadedExecutable_Execute, stock.PJRT_LoadedExecutable_Execute).IgnoreError();
-  Overwrite(&api->PJRT_LoadedExecutable_Destroy, stock.PJRT_LoadedExecutable_Destroy).IgnoreError();
-  Overwrite(&api->PJRT_Client_BufferFromHostBuffer, stock.PJRT_Client_BufferFromHostBuffer).IgnoreError();
-  Overwrite(&api->PJRT_Buffer_CopyToDevice, stock.PJRT_Buffer_CopyToDevice).IgnoreError();
-  Overwrite(&api->PJRT_Buffer_CopyToMemory, stock.PJRT_Buffer_CopyToMemory).IgnoreError();
-  RestoreSleepEntries(api);
-}
 
 Status NotUnderstood(const std::string& what) {
   return Status(StatusCode::kNotSupported, "the CUDA plugin's PJRT table " + what + "; this jaxlib is not supported");
@@ -75,15 +60,13 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   PJRT_Api stock = {};
   std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   PrepareEntries(stock, registry, activity);
+  TableEdit edit;
   for (const Status& replaced :
-       {Overwrite(&api->PJRT_Error_Destroy, &ErrorDestroy), Overwrite(&api->PJRT_Error_Message, &ErrorMessage),
-        Overwrite(&api->PJRT_Error_GetCode, &ErrorGetCode), Overwrite(&api->PJRT_Client_Create, &CreateClient),
-        Overwrite(&api->PJRT_Client_Destroy, &DestroyClient),
-        Overwrite(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats), WrapSleepEntries(api),
-        WrapForesightEntries(stock, registry, api), WrapLabelEntries(stock, api), WrapRetryEntries(stock, api)}) {
+       {WrapEntries(api, &edit), WrapSleepEntries(api, &edit), WrapForesightEntries(stock, registry, api, &edit),
+        WrapLabelEntries(stock, api, &edit), WrapRetryEntries(stock, api, &edit)}) {
     if (replaced.ok()) continue;
-    Restore(stock, api);
-    return replaced;
+    const Status undone = edit.Undo();
+    return undone.ok() ? replaced : Status(replaced.code(), replaced.message() + "; " + undone.message());
   }
   return OkStatus();
 }

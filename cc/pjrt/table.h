@@ -15,7 +15,8 @@ namespace gmlake {
 // Whether this is a table that we understand: version, size, and the entries that we use are there.
 Status CheckTable(const PJRT_Api* api);
 
-// Replaces the entries. `api` has passed CheckTable; all three objects live as long as the process. Happens once.
+// Replaces the entries, or on failure none. `api` has passed CheckTable; all three objects live as long as the process.
+// Happens once.
 Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity);
 
 }  // namespace gmlake

@@ -83,16 +83,6 @@ bool ForgetWasLast(PJRT_Client* client) {
   return wrapped->clients.erase(client) > 0 && wrapped->clients.empty();
 }
 
-}  // namespace
-
-void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
-  wrapped = new Wrapped;
-  wrapped->stock = stock;
-  wrapped->registry = registry;
-  wrapped->activity = activity;
-  PrepareSleepEntries(stock, registry, &wrapped->texts);
-}
-
 PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
   ClientOptions options(args->create_options, args->num_options);
   const Status prepared = PrepareToServe(options);
@@ -151,6 +141,27 @@ PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
 void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
   wrapped->texts.Forget(args->error);
   wrapped->stock.PJRT_Error_Destroy(args);
+}
+
+}  // namespace
+
+void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
+  wrapped = new Wrapped;
+  wrapped->stock = stock;
+  wrapped->registry = registry;
+  wrapped->activity = activity;
+  PrepareSleepEntries(stock, registry, &wrapped->texts);
+}
+
+Status WrapEntries(PJRT_Api* api, TableEdit* edit) {
+  for (const Status& replaced :
+       {edit->Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), edit->Replace(&api->PJRT_Error_Message, &ErrorMessage),
+        edit->Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), edit->Replace(&api->PJRT_Client_Create, &CreateClient),
+        edit->Replace(&api->PJRT_Client_Destroy, &DestroyClient),
+        edit->Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)}) {
+    if (!replaced.ok()) return replaced;
+  }
+  return OkStatus();
 }
 
 }  // namespace gmlake

@@ -2,8 +2,10 @@
 #ifndef GMLAKE_PJRT_TABLE_ENTRIES_H_
 #define GMLAKE_PJRT_TABLE_ENTRIES_H_
 
+#include "cc/base/status.h"
 #include "cc/pjrt/activity.h"
 #include "cc/pjrt/device_registry.h"
+#include "cc/pjrt/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -11,12 +13,8 @@ namespace gmlake {
 // To be called once, before the first of them is put in place. `stock` holds the entries as they were.
 void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity);
 
-PJRT_Error* CreateClient(PJRT_Client_Create_Args* args);
-PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args);
-PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args);
-PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args);
-void ErrorMessage(PJRT_Error_Message_Args* args);
-void ErrorDestroy(PJRT_Error_Destroy_Args* args);
+// Replaces the entries for clients, errors and statistics.
+Status WrapEntries(PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 

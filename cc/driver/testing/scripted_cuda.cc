@@ -39,6 +39,7 @@ CudaObservations& Seen() { return State().seen; }
 CUresult Enter(const char* name) {
   CudaScript& script = State().script;
   ++Seen().calls[name];
+  if (script.inside) script.inside(name);
   if (script.failing_call != name) return CUDA_SUCCESS;
   if (script.failing_nth == 0) return script.failure;
   return --script.failing_nth == 0 ? (script.failing_call.clear(), script.failure) : CUDA_SUCCESS;

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -32,6 +33,8 @@ struct CudaScript {
   std::string failing_call;  // returns `failure` at its `failing_nth` call (1 is the next one), 0: at every one
   int failing_nth = 0;
   CUresult failure = CUDA_ERROR_UNKNOWN;
+
+  std::function<void(const std::string& call)> inside;  // called in the midst of every call; may make none itself
 };
 
 struct CudaObservations {

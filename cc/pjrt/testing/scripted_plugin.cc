@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "xla/pjrt/c/pjrt_c_api.h"
@@ -21,6 +23,14 @@ struct PJRT_Client {
 };
 struct PJRT_Buffer {
   unsigned long long address;
+  PJRT_Device* device;
+};
+struct PJRT_Event {};
+struct PJRT_Memory {
+  PJRT_Device* device;
+};
+struct PJRT_AsyncHostToDeviceTransferManager {
+  PJRT_Device* device;
 };
 
 namespace {
@@ -63,7 +73,14 @@ PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
 }
 
 PJRT_Error* EventAwait(PJRT_Event_Await_Args*) { return nullptr; }
-PJRT_Error* EventDestroy(PJRT_Event_Destroy_Args*) { return nullptr; }
+PJRT_Error* EventDestroy(PJRT_Event_Destroy_Args* args) {
+  delete args->event;
+  return nullptr;
+}
+PJRT_Error* EventOnReady(PJRT_Event_OnReady_Args* args) {
+  State().copying.push_back([callback = args->callback, user_arg = args->user_arg] { callback(nullptr, user_arg); });
+  return nullptr;
+}
 
 std::string TextOf(const PJRT_NamedValue& value) {
   if (value.type == PJRT_NamedValue_kString) return std::string(value.string_value, value.value_size);
@@ -130,7 +147,7 @@ PJRT_Error* ClientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* ar
     if (address == 0) return Error("RESOURCE_EXHAUSTED: Out of memory while trying to allocate");
   }
   ++State().buffers;
-  args->buffer = new PJRT_Buffer{address};
+  args->buffer = new PJRT_Buffer{address, args->device};
   args->done_with_host_buffer = nullptr;
   return nullptr;
 }
@@ -144,7 +161,23 @@ PJRT_Error* BufferDestroy(PJRT_Buffer_Destroy_Args* args) {
 }
 
 PJRT_Error* BufferReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
-  args->event = nullptr;
+  args->event = State().copies_take_time ? new PJRT_Event : nullptr;
+  return nullptr;
+}
+
+PJRT_Error* BufferDevice(PJRT_Buffer_Device_Args* args) {
+  if (args->buffer != nullptr) args->device = args->buffer->device;
+  return nullptr;
+}
+
+PJRT_Error* MemoryAddressableByDevices(PJRT_Memory_AddressableByDevices_Args* args) {
+  args->devices = &args->memory->device;
+  args->num_devices = 1;
+  return nullptr;
+}
+
+PJRT_Error* ManagerDevice(PJRT_AsyncHostToDeviceTransferManager_Device_Args* args) {
+  if (args->transfer_manager != nullptr) args->device_out = args->transfer_manager->device;
   return nullptr;
 }
 
@@ -158,6 +191,7 @@ PJRT_Api MakeTable() {
   api.PJRT_Error_GetCode = &ErrorGetCode;
   api.PJRT_Event_Await = &EventAwait;
   api.PJRT_Event_Destroy = &EventDestroy;
+  api.PJRT_Event_OnReady = &EventOnReady;
   api.PJRT_Client_Create = &ClientCreate;
   api.PJRT_Client_Destroy = &ClientDestroy;
   api.PJRT_Client_AddressableDevices = &ClientAddressableDevices;
@@ -165,15 +199,86 @@ PJRT_Api MakeTable() {
   api.PJRT_Device_LocalHardwareId = &DeviceLocalHardwareId;
   api.PJRT_Device_MemoryStats = &DeviceMemoryStats;
   api.PJRT_Buffer_Destroy = &BufferDestroy;
+  api.PJRT_Buffer_Device = &BufferDevice;
+  api.PJRT_Memory_AddressableByDevices = &MemoryAddressableByDevices;
+  api.PJRT_AsyncHostToDeviceTransferManager_Device = &ManagerDevice;
   api.PJRT_Buffer_ReadyEvent = &BufferReadyEvent;
   return api;
 }
 
+// A table may go on behind what the header knows of it.
+struct Table {
+  PJRT_Api api = MakeTable();
+  void* later[gmlake::kEntries - sizeof(PJRT_Api) / sizeof(void*)] = {};
+  void** begin() { return reinterpret_cast<void**>(&api); }
+};
+
+Table& OwnTable() {
+  static Table* const table = new Table;
+  return *table;
+}
+
+PJRT_Error* Nothing(size_t place) {
+  if (State().inside) State().inside(place);
+  return nullptr;
+}
+
+template <size_t kPlace>
+PJRT_Error* NothingAt(void*) {
+  return Nothing(kPlace);
+}
+
+// A send tells through a callback that it is over: the last two of its arguments, which are eight words.
+void SendByDescriptor(void** args) {
+  Nothing(gmlake::kExtensionEntries + 1);
+  auto* const callback = reinterpret_cast<void (*)(PJRT_Error*, bool, void*)>(args[7]);
+  State().copying.push_back([callback, user_arg = args[6]] { callback(nullptr, true, user_arg); });
+}
+
+struct Extension {
+  PJRT_Extension_Base base;
+  void* entries[4];
+};
+
+template <size_t... kPlaces>
+void OfferEntries(std::index_sequence<kPlaces...>) {
+  void* const nothing[] = {reinterpret_cast<void*>(&NothingAt<kPlaces>)...};
+  for (size_t place = offsetof(PJRT_Api, PJRT_Error_Destroy) / sizeof(void*); place < gmlake::kEntries; ++place) {
+    void*& entry = OwnTable().begin()[place];
+    if (entry != nullptr) continue;
+    entry = nothing[place];
+    State().offered.push_back(place);
+  }
+}
+
+void OfferExtension() {
+  constexpr size_t kFirst = gmlake::kExtensionEntries;
+  static Extension extension = {};
+  extension.base.struct_size = sizeof(extension);
+  extension.base.type = static_cast<PJRT_Extension_Type>(12);
+  void* const entries[] = {reinterpret_cast<void*>(&NothingAt<kFirst>), reinterpret_cast<void*>(&SendByDescriptor),
+                           reinterpret_cast<void*>(&NothingAt<kFirst + 2>),
+                           reinterpret_cast<void*>(&NothingAt<kFirst + 3>)};
+  for (size_t i = 0; i < 4; ++i) {
+    extension.entries[i] = entries[i];
+    State().offered.push_back(kFirst + i);
+  }
+  OwnTable().api.extension_start = &extension.base;
+}
+
+void OfferAll() {
+  OwnTable().api.struct_size = gmlake::kEntries * sizeof(void*);
+  OfferEntries(std::make_index_sequence<gmlake::kEntries>());
+  OfferExtension();
+}
+
 }  // namespace
 
-EXPORT gmlake::ScriptedPlugin* GetScriptedPlugin() { return &State(); }
+EXPORT gmlake::ScriptedPlugin* GetScriptedPlugin() {
+  State().offer_all = &OfferAll;
+  return &State();
+}
 
 EXPORT const PJRT_Api* GetPjrtApi() {
-  static PJRT_Api api = MakeTable();
-  return &api;
+  return State().table == nullptr ? &OwnTable().api : static_cast<const PJRT_Api*>(State().table);
 }
