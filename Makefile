@@ -31,7 +31,7 @@ $(VENV)/.ready-$(EXTRA): pyproject.toml tools/system-packages
 	tools/system-packages
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("gmlake_jax needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[$(EXTRA),examples,dev]'
+	tools/again $(BIN)/pip install --quiet --editable '.[$(EXTRA),examples,dev]'
 	touch $@
 
 setup: $(VENV)/.ready-$(EXTRA)
