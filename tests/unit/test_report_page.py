@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -101,9 +102,19 @@ def browser():
         options.add_argument(f"--{flag}")
     options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    started = start(lambda: webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)))
     yield started
     started.quit()
+
+
+def start(open_browser, attempts=3):
+    """A browser; one that a busy machine starts too slowly for its driver is started again."""
+    from selenium.common.exceptions import WebDriverException
+
+    for _ in range(attempts - 1):
+        with suppress(WebDriverException):
+            return open_browser()
+    return open_browser()
 
 
 def opened(browser, path):
