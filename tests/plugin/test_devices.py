@@ -76,7 +76,7 @@ def test_a_client_that_goes_leaves_nothing_and_another_may_come(run_jax):
 def test_a_forked_child_is_told_and_the_parent_goes_on(run_jax):
     program = """
 import os
-array = jax.device_put(np.arange(MIB, dtype=np.float32))
+array = jax.device_put(np.arange(MIB, dtype=np.float32)).block_until_ready()
 child = os.fork()
 if child == 0:
     state = gmlake_jax.state()

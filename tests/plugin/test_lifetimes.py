@@ -56,6 +56,7 @@ def test_a_forked_child_may_drop_the_arrays_that_it_inherited(run_jax):
     program = """
 import os
 arrays = [jax.device_put(np.arange(MIB, dtype=np.float32)) for _ in range(3)]
+jax.block_until_ready(arrays)  # a child inherits locks that threads hold, and not the threads
 child = os.fork()
 if child == 0:
     arrays.clear()
