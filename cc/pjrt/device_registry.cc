@@ -108,6 +108,13 @@ bool DeviceRegistry::Free(void* pointer, StreamHandle stream) const {
   return false;
 }
 
+bool DeviceRegistry::Owns(const void* pointer) const {
+  const std::vector<ServedDevice*> devices = Devices();
+  const Address address(reinterpret_cast<uint64_t>(pointer));
+  return std::any_of(devices.begin(), devices.end(),
+                     [address](ServedDevice* device) { return device->core().Owns(address); });
+}
+
 void DeviceRegistry::RetireStream(StreamHandle stream) const {
   for (ServedDevice* device : Devices()) device->allocator().RetireStream(stream);
 }

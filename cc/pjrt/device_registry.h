@@ -39,6 +39,8 @@ class DeviceRegistry {
   ServedDevice* Find(int ordinal) const;
   // Takes back a lease, whichever device it is of. False: it is none of ours, and nothing was done.
   bool Free(void* pointer, StreamHandle stream) const;
+  // Whether it is a lease of one of the devices.
+  bool Owns(const void* pointer) const;
   // To be called before `stream`, of whichever device, is destroyed.
   void RetireStream(StreamHandle stream) const;
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -30,15 +31,29 @@ std::atomic<AllocateFunction> driver_allocate{nullptr};
 std::atomic<FreeFunction> driver_free{nullptr};
 std::atomic<DestroyFunction> driver_destroy{nullptr};
 
+void TellOnce(std::atomic<bool>* told, const char* line) {
+  if (!told->exchange(true)) std::fprintf(stderr, "gmlake_jax: %s\n", line);
+}
+
 CudaResult RefuseInChild() {
   static std::atomic<bool> told{false};
-  if (!told.exchange(true)) {
-    std::fputs(
-        "gmlake_jax: this process was forked from one that uses the GPU and cannot use it too; "
-        "start it with the \"spawn\" method instead\n",
-        stderr);
-  }
+  TellOnce(&told,
+           "this process was forked from one that uses the GPU and cannot use it too; "
+           "start it with the \"spawn\" method instead");
   return ToCudaResult(StatusCode::kFailedPrecondition);
+}
+
+// CU_STREAM_PER_THREAD is as many streams as there are threads, under one name. What is ordered after the one is not
+// ordered after the others, and which of them a request meant nobody can tell later, on another thread.
+bool IsPerThread(void* stream) { return stream == reinterpret_cast<void*>(uintptr_t{2}); }
+
+CudaResult RefusePerThread() {
+  static std::atomic<bool> told{false};
+  TellOnce(
+      &told,
+      "memory is neither given nor taken back on CUDA's per-thread default stream (CU_STREAM_PER_THREAD), which is "
+      "another stream for each thread; name a stream instead");
+  return ToCudaResult(StatusCode::kNotSupported);
 }
 
 CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
@@ -55,6 +70,7 @@ CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, voi
   if (device == nullptr) {
     return WithRelief([&] { return driver_allocate.load()(pointer, size, pool, stream); });
   }
+  if (IsPerThread(stream)) return RefusePerThread();
   if (InForkedChild()) return RefuseInChild();
   const StatusOr<void*> lease =
       device->allocator().AllocateOnStream(TslAllocator::kCoreAlignment, size, StreamHandle{stream});
@@ -66,9 +82,9 @@ CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, voi
 CudaResult Free(DevicePointer address, void* stream) {
   if (InForkedChild()) return ToCudaResult(StatusCode::kOk);  // a child drops what it inherited: it is not the child's
   void* pointer = reinterpret_cast<void*>(address);
-  if (served.load(std::memory_order_acquire)->Free(pointer, StreamHandle{stream})) {
-    return ToCudaResult(StatusCode::kOk);
-  }
+  const DeviceRegistry* const registry = served.load(std::memory_order_acquire);
+  if (IsPerThread(stream) && registry->Owns(pointer)) return RefusePerThread();
+  if (registry->Free(pointer, StreamHandle{stream})) return ToCudaResult(StatusCode::kOk);
   return driver_free.load()(address, stream);
 }
 

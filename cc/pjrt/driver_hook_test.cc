@@ -97,6 +97,31 @@ TEST_F(DriverHookTest, AnAllocationOfThePluginThatFailsGetsWhatIsIdle) {
   EXPECT_EQ(registry_->Find(0)->core().Stats().bytes_reserved, Bytes(0));
 }
 
+TEST_F(DriverHookTest, AStreamThatIsAnotherOneForEachThreadGetsNoMemoryAndTakesNoneBack) {
+  ASSERT_TRUE(registry_->Serve({}).ok());
+  unsigned long long address = 0;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(allocate_(&address, 4096, PoolOf(0), CU_STREAM_PER_THREAD), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(Live(0), 0);
+  address = Allocate(4096, PoolOf(0));
+  EXPECT_EQ(free_(address, CU_STREAM_PER_THREAD), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(Live(0), 1);
+  EXPECT_EQ(free_(address, CU_STREAM_LEGACY), CUDA_SUCCESS);
+  EXPECT_EQ(Live(0), 0);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("per-thread default stream"), std::string::npos) << said;
+  EXPECT_EQ(said.find("per-thread"), said.rfind("per-thread")) << "it was said twice: " << said;
+}
+
+TEST_F(DriverHookTest, MemoryOfOthersIsTheirsOnThePerThreadStreamToo) {
+  ASSERT_TRUE(registry_->Serve({}).ok());
+  unsigned long long address = 0;
+  EXPECT_EQ(allocate_(&address, 4096, PoolOf(7), CU_STREAM_PER_THREAD), CUDA_SUCCESS);
+  EXPECT_EQ(seen().pool_allocations, 1);
+  EXPECT_EQ(free_(address, CU_STREAM_PER_THREAD), CUDA_SUCCESS);
+  EXPECT_EQ(seen().pool_allocations, 0);
+}
+
 TEST_F(DriverHookTest, AFunctionThatTheDriverLacksStaysMissing) {
   void* other = dlopen("cc/pjrt/testing/libsilent.so", RTLD_NOW | RTLD_LOCAL);
   const auto look_up = reinterpret_cast<LookUpFunction>(dlsym(library_, "LookUpIn"));
