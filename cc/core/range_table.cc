@@ -41,6 +41,7 @@ void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
     aliases.push_back(id);
     range.blocks.push_back(block);
     range.size += (*blocks_)[block].size;
+    range.ends.push_back(range.size);
     mapped_bytes_ += (*blocks_)[block].size;
   }
   mappings_ += static_cast<int64_t>(more.size());
@@ -76,37 +77,41 @@ void RangeTable::Detach(RangeId id, BlockId block) {
 }
 
 void RangeTable::CutOut(RangeId id, BlockId block) {
-  std::vector<BlockId>& blocks = ranges_[id].blocks;
-  const Bytes from = OffsetOf(id, block);
-  const Bytes to = from + (*blocks_)[block].size;
+  const std::vector<BlockId>& blocks = ranges_[id].blocks;
   const size_t index = static_cast<size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin());
+  const Bytes from = ranges_[id].StartOf(index);
+  const Bytes to = ranges_[id].ends[index];
   Detach(id, block);
   RangeId behind = id;
   if (index == 0) {
-    StitchedRange& range = ranges_[id];
-    range.base = range.base + to;
-    range.size -= to;
-    range.reserved -= to;
-    blocks.erase(blocks.begin());
+    DropFront(&ranges_[id], 1);
   } else {
     behind = SplitAt(id, index, from, to);
   }
   ReviseRecipes(id, index, from, to, behind);
 }
 
+// The range begins behind its first blocks now.
+void RangeTable::DropFront(StitchedRange* range, size_t blocks) {
+  const Bytes dropped = range->StartOf(blocks);
+  const auto count = static_cast<std::ptrdiff_t>(blocks);
+  range->blocks.erase(range->blocks.begin(), range->blocks.begin() + count);
+  range->ends.erase(range->ends.begin(), range->ends.begin() + count);
+  for (Bytes& end : range->ends) end -= dropped;
+  range->base = range->base + dropped;
+  range->size -= dropped;
+  range->reserved -= dropped;
+}
+
 // The gap stays with the front, which may be extended into it.
 RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
-  const std::vector<BlockId> rest(ranges_[id].blocks.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                                  ranges_[id].blocks.end());
-  ranges_[id].blocks.resize(index);
   StitchedRange back = ranges_[id];
+  ranges_[id].blocks.resize(index);
+  ranges_[id].ends.resize(index);
   ranges_[id].size = from;
-  if (rest.empty()) return kNone;
+  DropFront(&back, index + 1);
+  if (back.blocks.empty()) return kNone;
   ranges_[id].reserved = to;
-  back.base = back.base + to;
-  back.size -= to;
-  back.reserved -= to;
-  back.blocks = rest;
   back.leases = 0;
   back.prepared = false;
   ++reservations_[back.reservation.value()].ranges;
@@ -139,19 +144,14 @@ void RangeTable::ReviseRecipes(RangeId id, size_t index, Bytes from, Bytes to, R
     if (recipe->offset < to) return false;
     recipe->range = behind;
     recipe->offset -= to;
-    recipe->first_start -= to;
     recipe->first_block -= index + 1;
     return true;
   });
 }
 
 Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const {
-  Bytes offset(0);
-  for (BlockId other : ranges_[id].blocks) {
-    if (other == block) break;
-    offset += (*blocks_)[other].size;
-  }
-  return offset;
+  const std::vector<BlockId>& blocks = ranges_[id].blocks;
+  return ranges_[id].StartOf(static_cast<size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin()));
 }
 
 void RangeTable::RemoveRecipes(RangeId id) {
@@ -159,12 +159,7 @@ void RangeTable::RemoveRecipes(RangeId id) {
 }
 
 void RangeTable::AddRecipe(Bytes request, RangeId id, Bytes offset, int64_t moment) {
-  Recipe recipe{id, offset, moment};
-  const StitchedRange& range = ranges_[id];
-  for (; recipe.first_start + SizeOf(range, recipe.first_block) <= offset; ++recipe.first_block) {
-    recipe.first_start += SizeOf(range, recipe.first_block);
-  }
-  recipes_.Add(request, recipe);
+  recipes_.Add(request, {id, offset, moment, ranges_[id].IndexAt(offset), {}});
 }
 
 const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
@@ -179,15 +174,13 @@ const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
 }
 
 std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) const {
-  std::vector<Piece> pieces;
-  pieces.reserve(ranges_[id].blocks.size());
-  Bytes start(0);
+  const StitchedRange& range = ranges_[id];
   const Bytes end = offset + size;
-  for (BlockId id : ranges_[id].blocks) {
-    const Bytes stop = start + (*blocks_)[id].size;
-    const Piece piece{id, std::max(offset, start) - start, std::min(end, stop) - start};
-    if (piece.from < piece.to) pieces.push_back(piece);
-    start = stop;
+  std::vector<Piece> pieces;
+  pieces.reserve(range.blocks.size());
+  for (size_t at = range.IndexAt(offset); at < range.blocks.size() && range.StartOf(at) < end; ++at) {
+    const Bytes start = range.StartOf(at);
+    pieces.push_back({range.blocks[at], std::max(offset, start) - start, std::min(end, range.ends[at]) - start});
   }
   return pieces;
 }
@@ -198,14 +191,14 @@ void RangeTable::ForEachExtent(RangeId id, Bytes least, Visit visit) const {
   Bytes offset(0), size(0), start(0);
   for (BlockId at : ranges_[id].blocks) {
     const Block& block = (*blocks_)[at];
-    const Bytes prefix = FreePrefix(block);
+    const FreeEnds free = FreeEndsOf(block);
     if (size == Bytes(0)) offset = start;
-    size += prefix;
+    size += free.prefix;
     start += block.size;
-    if (prefix == block.size) continue;
+    if (free.prefix == block.size) continue;
     if (size >= least) visit(offset, size);
     if (start - block.size > last) return;
-    size = FreeSuffix(block);
+    size = free.suffix;
     offset = start - size;
     if (offset > last) return;
   }
@@ -269,19 +262,16 @@ bool RangeTable::Watch(RangeId id, Bytes request) {
   StitchedRange& range = ranges_[id];
   range.watched.clear();
   range.most_between = Bytes(0);
-  Bytes from(0), end(0);        // where the last watched block begins; where block `next` does
+  Bytes from(0);                // where the last watched block begins
   size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
   while (range.watched.empty() || range.size - from > request) {
-    for (; next < range.blocks.size() && end + SizeOf(range, next) <= from + request; ++next)
-      end += SizeOf(range, next);
+    while (next < range.blocks.size() && range.ends[next] <= from + request) ++next;
     Obstacle obstacle;
     const size_t busy = LastBusy(range, behind, next, &obstacle);
     if (busy == next) return range.watched.clear(), false;
     range.watched.push_back({range.blocks[busy], obstacle});
-    Bytes begin = end;
-    for (size_t at = busy; at < next; ++at) begin -= SizeOf(range, at);
-    range.most_between = std::max(range.most_between, begin + SizeOf(range, busy) - from);
-    from = begin;
+    range.most_between = std::max(range.most_between, range.ends[busy] - from);
+    from = range.StartOf(busy);
     behind = busy + 1;
   }
   range.most_between = std::max(range.most_between, range.size - from);
@@ -303,33 +293,30 @@ bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {
 }
 
 Bytes RangeTable::SeamIn(RangeId id, Bytes offset) const {
-  Bytes start(0);
-  for (BlockId at : ranges_[id].blocks) {
-    const Block& block = (*blocks_)[at];
-    if (offset < start + block.size) return SeamAt(*blocks_, block.home + (offset - start));
-    start += block.size;
-  }
-  return Bytes(0);
+  const StitchedRange& range = ranges_[id];
+  if (offset == range.size) return Bytes(0);
+  const size_t at = range.IndexAt(offset);
+  return SeamAt(*blocks_, (*blocks_)[range.blocks[at]].home + (offset - range.StartOf(at)));
 }
 
 // Are all its bytes free?
 bool RangeTable::Applies(Recipe* recipe, Bytes request) const {
-  const std::vector<BlockId>& blocks = ranges_[recipe->range].blocks;
+  const StitchedRange& range = ranges_[recipe->range];
   const Bytes end = recipe->offset + request;
-  Bytes start = recipe->first_start;
-  for (size_t i = recipe->first_block; start < end; ++i) {
-    const Block& block = (*blocks_)[blocks[i]];
-    recipe->obstacle = ObstacleIn(block, std::max(recipe->offset, start) - start, std::min(end - start, block.size));
+  for (size_t at = recipe->first_block; at < range.blocks.size() && range.StartOf(at) < end; ++at) {
+    const Bytes start = range.StartOf(at);
+    recipe->obstacle = ObstacleIn((*blocks_)[range.blocks[at]], std::max(recipe->offset, start) - start,
+                                  std::min(end, range.ends[at]) - start);
     if (recipe->obstacle.chunk != kNone) return false;
-    start += block.size;
   }
   return true;
 }
 
-Bytes RangeTable::FreePrefix(const Block& block) const {
+RangeTable::FreeEnds RangeTable::FreeEndsOf(const Block& block) const {
   const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.home)];
-  if (chunk.state != ChunkState::kFree) return Bytes(0);
-  return std::min(chunk.end(), block.end()) - block.home;
+  const bool free = chunk.state == ChunkState::kFree;
+  if (chunk.end() < block.end()) return {free ? chunk.end() - block.home : Bytes(0), FreeSuffix(block)};
+  return free ? FreeEnds{block.size, block.size} : FreeEnds{};
 }
 
 Bytes RangeTable::FreeSuffix(const Block& block) const {

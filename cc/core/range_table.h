@@ -5,6 +5,7 @@
 #ifndef GMLAKE_CORE_RANGE_TABLE_H_
 #define GMLAKE_CORE_RANGE_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +39,7 @@ struct StitchedRange {
   Bytes reserved;               // addresses; what is not mapped yet lets the range be extended in place
   Address reservation;          // begins at the base, unless the range is what is left behind a block that was cut out
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
+  std::vector<Bytes> ends;      // where in the range each of them ends
   bool sealed = false;          // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
   bool prepared = false;        // made before it was asked for, and not used yet
@@ -46,6 +48,13 @@ struct StitchedRange {
   int leases = 0;                     // live leases through this range
   int64_t last_use = 0;               // the allocator's request count
   int64_t freed = 0;                  // Memory::ticks() when its last lease ended
+
+  // Where in the range block number `index` begins.
+  Bytes StartOf(size_t index) const { return index == 0 ? Bytes(0) : ends[index - 1]; }
+  // The number of the block under `offset`.
+  size_t IndexAt(Bytes offset) const {
+    return static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
+  }
 };
 
 // Addresses as they were reserved, and must be freed: by the range, or by what is left of it, once nothing is left.
@@ -127,6 +136,7 @@ class RangeTable {
  private:
   RangeId NewNumber();
   void Detach(RangeId id, BlockId block);
+  void DropFront(StitchedRange* range, size_t blocks);
   // `id` ends before the gap [from, to); what lies behind becomes a range, returned.
   RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
   // The block of number `index`, at [from, to), is no longer in the range.
@@ -141,14 +151,17 @@ class RangeTable {
   bool IsTooBusy(RangeId id, Bytes request);
   bool Watch(RangeId id, Bytes request);
   size_t LastBusy(const StitchedRange& range, size_t first, size_t last, Obstacle* obstacle) const;
-  Bytes SizeOf(const StitchedRange& range, size_t index) const { return (*blocks_)[range.blocks[index]].size; }
   bool IsAllFree(WatchedBlock* watched) const;
   bool Applies(Recipe* recipe, Bytes request) const;
   Obstacle ObstacleIn(const Block& block, Bytes from, Bytes to) const {
     return FindObstacle(*blocks_, *chunks_, block.home + from, block.home + to);
   }
-  // Free bytes at the block's beginning, and at its end.
-  Bytes FreePrefix(const Block& block) const;
+  // Free bytes at the block's beginning, and at its end; all of them at both where it is all free.
+  struct FreeEnds {
+    Bytes prefix;
+    Bytes suffix;
+  };
+  FreeEnds FreeEndsOf(const Block& block) const;
   Bytes FreeSuffix(const Block& block) const;
 
   BlockTable* blocks_;

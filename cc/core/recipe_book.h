@@ -17,9 +17,8 @@ namespace gmlake {
 struct Recipe {
   RangeId range;
   Bytes offset;
-  int64_t moment;          // of its first use
-  size_t first_block = 0;  // where in StitchedRange::blocks the block under `offset` is ...
-  Bytes first_start;       // ... and where in the range it begins
+  int64_t moment;      // of its first use
+  size_t first_block;  // where in StitchedRange::blocks the block under `offset` is
   Obstacle obstacle;
 };
 
