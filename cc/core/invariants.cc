@@ -25,6 +25,17 @@ int CountSeams(const Memory& memory, const Block& block) {
   return seams;
 }
 
+// Does it know where each of its blocks ends?
+bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
+  if (range.ends.size() != range.blocks.size()) return false;
+  Bytes end(0);
+  for (size_t i = 0; i < range.blocks.size(); ++i) {
+    end += memory.blocks[range.blocks[i]].size;
+    if (range.ends[i] != end) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string Allocator::CheckInvariants() const {
@@ -111,6 +122,7 @@ std::string Allocator::CheckRanges() const {
     std::sort(blocks.begin(), blocks.end());
     if (std::adjacent_find(blocks.begin(), blocks.end()) != blocks.end()) problem = "a block is twice in a range";
     if (size != memory_.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
+    if (!KnowsEnds(memory_, memory_.ranges[id])) problem = "a range does not know where its blocks end";
   });
   return problem;
 }

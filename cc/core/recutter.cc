@@ -23,7 +23,8 @@ BlockId Recutter::Cheapest(Bytes size, const std::vector<BlockId>& taken, RangeI
   };
   BlockId cheapest = kNone;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (BlockId id : Stitcher(memory_).WholeBlocks(size)) {
+  for (const FreeBlock& free : Stitcher(memory_).WholeBlocks(size)) {
+    const BlockId id = free.block;
     const Block& block = memory_->blocks[id];
     if (!reclaimer_->IsIdle(id) || contains(taken, id) || contains(block.aliases, spared)) continue;
     const int64_t mappings = MappingsOver(block);

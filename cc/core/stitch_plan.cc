@@ -1,13 +1,15 @@
 #include "cc/core/stitch_plan.h"
 
+#include <utility>
+
 namespace gmlake {
 
 StitchPlan StitchPlanner::Plan(Bytes request) const {
-  const Stitcher::Offer offer = stitcher_.Survey();
+  Stitcher::Offer offer = stitcher_.Survey();
   const StitchPlan fresh = InNewRange(offer, request);
   const Run run = LongestRun(request);
   if (run.range == kNone) return fresh;
-  const StitchPlan extended = InRange(offer, run, request);
+  const StitchPlan extended = InRange(std::move(offer), run, request);
   if (extended.more.missing > fresh.more.missing || !HasRoom(extended)) return fresh;
   return extended.mappings() <= fresh.mappings() ? extended : fresh;
 }
@@ -19,13 +21,14 @@ StitchPlan StitchPlanner::InNewRange(const Stitcher::Offer& offer, Bytes request
   return plan;
 }
 
-StitchPlan StitchPlanner::InRange(const Stitcher::Offer& offer, const Run& run, Bytes request) const {
+StitchPlan StitchPlanner::InRange(Stitcher::Offer offer, const Run& run, Bytes request) const {
   StitchPlan plan;
   plan.range = run.range;
   plan.offset = run.offset;
   const std::vector<BlockId>& blocks = memory_->ranges[run.range].blocks;
   plan.kept.assign(blocks.begin() + static_cast<std::ptrdiff_t>(run.first_block), blocks.end());
-  if (run.size < request) plan.more = stitcher_.Choose(offer.BehindBlocks(blocks), request - run.size);
+  if (run.size == request) return plan;
+  plan.more = stitcher_.Choose(stitcher_.Behind(run.range, std::move(offer)), request - run.size);
   return plan;
 }
 

@@ -24,8 +24,7 @@ struct StitchPlan {
   size_t mappings() const { return more.pieces.size() + (more.tail.block == kNone ? 0 : 1); }
 };
 
-// Thread rule: the allocator's lock. Cost: a look at every range's end and at every free
-// block, and sorting these.
+// Thread rule: the allocator's lock. Cost: a look at every range's end and at every free block.
 class StitchPlanner {
  public:
   explicit StitchPlanner(const Memory* memory) : memory_(memory), stitcher_(memory) {}
@@ -36,7 +35,7 @@ class StitchPlanner {
 
  private:
   StitchPlan InNewRange(const Stitcher::Offer& offer, Bytes request) const;
-  StitchPlan InRange(const Stitcher::Offer& offer, const Run& run, Bytes request) const;
+  StitchPlan InRange(Stitcher::Offer offer, const Run& run, Bytes request) const;
   // The longest free end of a range that is no longer than `request`.
   Run LongestRun(Bytes request) const;
   bool HasRoom(const StitchPlan& plan) const;

@@ -1,7 +1,6 @@
 #include "cc/core/stitcher.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace gmlake {
 namespace {
@@ -20,16 +19,8 @@ Bytes SizeOf(const Piece* piece) { return piece == nullptr ? Bytes(0) : piece->s
 
 // The smallest piece of at least `size`, or the end.
 std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes size) {
+  if (sorted.empty() || sorted.back().size() < size) return sorted.end();  // mostly
   return std::partition_point(sorted.begin(), sorted.end(), [size](const Piece& piece) { return piece.size() < size; });
-}
-
-std::vector<Piece> Without(const std::vector<BlockId>& blocks, const std::vector<Piece>& pieces) {
-  std::vector<Piece> others;
-  others.reserve(pieces.size());
-  std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(others), [&](const Piece& piece) {
-    return std::find(blocks.begin(), blocks.end(), piece.block) == blocks.end();
-  });
-  return others;
 }
 
 }  // namespace
@@ -38,7 +29,7 @@ std::vector<Piece> Without(const std::vector<BlockId>& blocks, const std::vector
 class StitchChoice {
  public:
   StitchChoice(const Stitcher::Offer& offer, Bytes request, int64_t end_per_leftover)
-      : offer_(offer), need_(request), end_per_leftover_(end_per_leftover) {}
+      : offer_(offer), free_(offer.whole, request), need_(request), end_per_leftover_(end_per_leftover) {}
 
   Selection Run() {
     whole_.reserve(kUsualPieces);
@@ -50,14 +41,11 @@ class StitchChoice {
  private:
   // Largest first, until an end of a block fits what is left.
   void TakeWholeBlocks() {
-    for (const Piece& block : offer_.whole) {
-      if (need_ == Bytes(0) || FinishWithEnd(/*tight=*/true)) return;
-      if (block.size() > need_) {
-        cut_ = &block;  // the smallest block so far that is larger than what is left
-        continue;
-      }
-      whole_.push_back(block);
-      need_ -= block.size();
+    while (need_ > Bytes(0) && !FinishWithEnd(/*tight=*/true)) {
+      const FreeBlock* free = free_.Next(need_);
+      if (free == nullptr) return;
+      whole_.push_back({free->block, Bytes(0), free->size});
+      need_ -= free->size;
     }
   }
 
@@ -87,9 +75,10 @@ class StitchChoice {
 
   bool IsTight(const Piece& end) const { return (end.size() - need_) * end_per_leftover_ <= end.size(); }
 
+  // The smallest block that is larger than what is left.
   bool FinishWithCut() {
-    if (cut_ == nullptr) return false;
-    tail_ = {cut_->block, Bytes(0), need_};
+    if (free_.smallest_skipped().block == kNone) return false;
+    tail_ = {free_.smallest_skipped().block, Bytes(0), need_};
     need_ = Bytes(0);
     return true;
   }
@@ -131,16 +120,26 @@ class StitchChoice {
   }
 
   const Stitcher::Offer& offer_;
+  LargestFirst free_;
   Bytes need_;
   const int64_t end_per_leftover_;
   Piece head_{kNone, Bytes(0), Bytes(0)};
   Piece tail_{kNone, Bytes(0), Bytes(0)};
-  const Piece* cut_ = nullptr;
   std::vector<Piece> whole_;
 };
 
-Stitcher::Offer Stitcher::Offer::BehindBlocks(const std::vector<BlockId>& blocks) const {
-  return {Without(blocks, whole), {}, Without(blocks, prefixes)};
+Stitcher::Offer Stitcher::Behind(RangeId range, Offer offer) const {
+  const auto is_in_range = [&](const auto& piece) {
+    const std::vector<RangeId>& aliases = memory_->blocks[piece.block].aliases;
+    return std::find(aliases.begin(), aliases.end(), range) != aliases.end();
+  };
+  const auto leave_out = [&](auto* pieces) {
+    pieces->erase(std::remove_if(pieces->begin(), pieces->end(), is_in_range), pieces->end());
+  };
+  leave_out(&offer.whole);
+  leave_out(&offer.prefixes);
+  offer.suffixes.clear();
+  return offer;
 }
 
 Selection Stitcher::Choose(const Offer& offer, Bytes request) const {
@@ -150,7 +149,7 @@ Selection Stitcher::Choose(const Offer& offer, Bytes request) const {
 Bytes Stitcher::Available() const {
   const Offer offer = Survey();
   Bytes total(0);
-  for (const Piece& block : offer.whole) total += block.size();
+  for (const FreeBlock& block : offer.whole) total += block.size;
   return total + BestEnds(offer);
 }
 
@@ -163,19 +162,21 @@ Bytes Stitcher::BestEnds(const Offer& offer) {
                   prefix->size() + SizeOf(LongestBut(offer.suffixes, prefix->block)));
 }
 
-std::vector<BlockId> Stitcher::WholeBlocks(Bytes size) const {
-  std::vector<BlockId> blocks;
-  for (const Piece& piece : Survey().whole) {
-    if (piece.size() == size) blocks.push_back(piece.block);
-  }
+std::vector<FreeBlock> Stitcher::WholeBlocks(Bytes size) const {
+  std::vector<FreeBlock> blocks = Survey().whole;
+  const auto other = [size](const FreeBlock& block) { return block.size != size; };
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(), other), blocks.end());
+  std::sort(blocks.begin(), blocks.end(), [](const FreeBlock& a, const FreeBlock& b) { return a.home < b.home; });
   return blocks;
 }
 
 Stitcher::Offer Stitcher::Survey() const {
   Offer offer;
-  for (std::vector<Piece>* pieces : {&offer.whole, &offer.suffixes, &offer.prefixes}) pieces->reserve(kUsualPieces);
+  offer.whole.reserve(kUsualPieces);
+  for (std::vector<Piece>* ends : {&offer.suffixes, &offer.prefixes}) ends->reserve(kUsualPieces);
   memory_->space.ForEachFree([&](const Chunk& chunk) { SurveyChunk(chunk, &offer); });
-  Sort(&offer);
+  SortEnds(&offer.suffixes);
+  SortEnds(&offer.prefixes);
   return offer;
 }
 
@@ -186,25 +187,19 @@ void Stitcher::SurveyChunk(const Chunk& chunk, Offer* offer) const {
     const bool from_start = block.home == at;
     const bool to_end = block.end() <= chunk.end();
     const Piece piece{id, at - block.home, std::min(block.end(), chunk.end()) - block.home};
-    if (from_start && to_end) offer->whole.push_back(piece);
+    if (from_start && to_end) offer->whole.push_back({id, block.size, block.home});
     if (!from_start && to_end) offer->suffixes.push_back(piece);
     if (from_start && !to_end) offer->prefixes.push_back(piece);
     at = block.end();
   }
 }
 
-// Whole blocks largest first, ends smallest first; by address where equal.
-void Stitcher::Sort(Offer* offer) const {
-  const auto home = [this](const Piece& piece) { return memory_->blocks[piece.block].home; };
-  const auto larger = [&](const Piece& a, const Piece& b) {
-    return a.size() != b.size() ? b.size() < a.size() : home(a) < home(b);
-  };
-  const auto smaller = [&](const Piece& a, const Piece& b) {
-    return a.size() != b.size() ? a.size() < b.size() : home(a) < home(b);
-  };
-  std::sort(offer->whole.begin(), offer->whole.end(), larger);
-  std::sort(offer->suffixes.begin(), offer->suffixes.end(), smaller);
-  std::sort(offer->prefixes.begin(), offer->prefixes.end(), smaller);
+// Smallest first; by address where equal.
+void Stitcher::SortEnds(std::vector<Piece>* ends) const {
+  std::sort(ends->begin(), ends->end(), [this](const Piece& a, const Piece& b) {
+    if (a.size() != b.size()) return a.size() < b.size();
+    return memory_->blocks[a.block].home < memory_->blocks[b.block].home;
+  });
 }
 
 }  // namespace gmlake

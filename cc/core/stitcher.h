@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/core/largest_first.h"
 #include "cc/core/memory.h"
 
 namespace gmlake {
@@ -22,22 +23,22 @@ struct Selection {
   bool empty() const { return pieces.empty() && tail.block == kNone; }
 };
 
-// Thread rule: the allocator's lock. Cost: a survey takes one step per free block, and sorts them; choosing takes one
-// step per piece.
+// Thread rule: the allocator's lock. Cost: a survey takes one step per free block, and sorts the free ends; choosing
+// takes one step per free block, and sorts about as many as it takes.
 class Stitcher {
  public:
   explicit Stitcher(const Memory* memory) : memory_(memory) {}
 
-  // What the free chunks offer: whole blocks, largest first, and the free ends of blocks in use, smallest first.
+  // What the free chunks offer: whole blocks, in no order, and the free ends of blocks in use, smallest first.
   struct Offer {
-    std::vector<Piece> whole;
+    std::vector<FreeBlock> whole;
     std::vector<Piece> suffixes;
     std::vector<Piece> prefixes;
-
-    // What can be mapped behind these blocks: none of them again, and nothing that does not begin at a block's edge.
-    Offer BehindBlocks(const std::vector<BlockId>& blocks) const;
   };
   Offer Survey() const;
+  // What of it can be mapped at the end of a range: none of its blocks again, and nothing that does not begin at a
+  // block's edge.
+  Offer Behind(RangeId range, Offer offer) const;
 
   Selection Choose(const Offer& offer, Bytes request) const;
 
@@ -45,11 +46,11 @@ class Stitcher {
   Bytes Available() const;
 
   // Free blocks of this size, by address.
-  std::vector<BlockId> WholeBlocks(Bytes size) const;
+  std::vector<FreeBlock> WholeBlocks(Bytes size) const;
 
  private:
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
-  void Sort(Offer* offer) const;
+  void SortEnds(std::vector<Piece>* ends) const;
   static Bytes BestEnds(const Offer& offer);
 
   const Memory* memory_;
