@@ -37,7 +37,7 @@ def test_a_pool_that_takes_memory_back_too_early_is_found_out(allocator):
     emulator.reset_violations()
 
 
-@emulated(asynchronous=True, delay_us=2000)
+@emulated(asynchronous=True, delay_us=50_000)
 def test_memory_unmapped_under_queued_work_is_found_out():
     """The mistake that six projects shipped: cuMemUnmap does not wait for the device."""
     import ctypes
@@ -47,14 +47,16 @@ def test_memory_unmapped_under_queued_work_is_found_out():
 
     from gmlake_jax import emulator
 
-    array = filled(64, 1).block_until_ready()
+    array = filled(16, 1).block_until_ready()
     place = array.unsafe_buffer_pointer()
-    copied = jax.jit(lambda x: x.copy())(array)
     driver = ctypes.CDLL("libcuda.so.1")
     start, size = ctypes.c_uint64(), ctypes.c_size_t()
     assert driver.cuMemGetAddressRange_v2(ctypes.byref(start), ctypes.byref(size), ctypes.c_uint64(place)) == 0
+    copy = jax.jit(lambda x: x.copy())
+    copy(array).block_until_ready()
+    copied = [copy(array) for _ in range(20)]  # a second's work, in which we are sure to get our turn
     assert driver.cuMemUnmap(start, size) == 0
     with contextlib.suppress(Exception):
-        copied.block_until_ready()
+        jax.block_until_ready(copied)
     assert emulator.violations("unmap-in-use") > 0, emulator.describe_violations()
     emulator.reset_violations()
