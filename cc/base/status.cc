@@ -13,6 +13,13 @@ const std::string& Status::message() const {
   return ok() ? none : failure_->message;
 }
 
+Status FirstFailure(std::initializer_list<Status> steps) {
+  for (const Status& step : steps) {
+    if (!step.ok()) return step;
+  }
+  return OkStatus();
+}
+
 const char* ToString(StatusCode code) {
   switch (code) {
     case StatusCode::kOk: return "ok";

@@ -3,6 +3,7 @@
 #ifndef GMLAKE_BASE_STATUS_H_
 #define GMLAKE_BASE_STATUS_H_
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ class [[nodiscard]] Status {
 };
 
 inline Status OkStatus() { return Status(); }
+
+// Of steps that were all taken, the first that failed says why; success if none did.
+Status FirstFailure(std::initializer_list<Status> steps);
 
 // A value, or the status that says why there is none.
 template <typename T>

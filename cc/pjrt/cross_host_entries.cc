@@ -71,19 +71,11 @@ void WatchAll(PJRT_Buffer** buffers, size_t count, PJRT_Device* device) {
   for (size_t i = 0; i < count; ++i) doors->transfers.WatchBuffer(buffers[i], ordinals);
 }
 
-PJRT_Error* Receive(ReceiveArgs* args) {
+template <auto kEntry, typename Args>
+PJRT_Error* Receive(Args* args) {
   return PassGate([&] { return Devices{args->device}; },
                   [&] {
-                    PJRT_Error* const error = stock_entries.receive(args);
-                    if (error == nullptr) WatchAll(args->buffers, args->num_buffers, args->device);
-                    return error;
-                  });
-}
-
-PJRT_Error* ReceiveByDescriptor(ReceiveByDescriptorArgs* args) {
-  return PassGate([&] { return Devices{args->device}; },
-                  [&] {
-                    PJRT_Error* const error = stock_entries.receive_by_descriptor(args);
+                    PJRT_Error* const error = (stock_entries.*kEntry)(args);
                     if (error == nullptr) WatchAll(args->buffers, args->num_buffers, args->device);
                     return error;
                   });
@@ -149,13 +141,11 @@ Status WrapCrossHostEntries(PJRT_Api* api, TableEdit* edit) {
   if (found == nullptr || found->struct_size < sizeof(CrossHostExtension)) return OkStatus();
   auto* const extension = reinterpret_cast<CrossHostExtension*>(found);
   stock_entries = *extension;
-  for (const Status& replaced :
-       {edit->Replace(&extension->receive_by_descriptor, &ReceiveByDescriptor),
-        edit->Replace(&extension->send_by_descriptor, &SendByDescriptor), edit->Replace(&extension->receive, &Receive),
-        edit->Replace(&extension->send, &Send)}) {
-    if (!replaced.ok()) return replaced;
-  }
-  return OkStatus();
+  return FirstFailure({edit->Replace(&extension->receive_by_descriptor,
+                                     &Receive<&CrossHostExtension::receive_by_descriptor, ReceiveByDescriptorArgs>),
+                       edit->Replace(&extension->send_by_descriptor, &SendByDescriptor),
+                       edit->Replace(&extension->receive, &Receive<&CrossHostExtension::receive, ReceiveArgs>),
+                       edit->Replace(&extension->send, &Send)});
 }
 
 }  // namespace gmlake

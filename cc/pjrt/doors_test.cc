@@ -276,22 +276,23 @@ TEST_F(DoorsTest, CopiesAreCountedUntilTheyAreOver) {
     read.dst = &something;
     read.event = event;
     ExpectCounted("read", GMLAKE_PLACE(PJRT_Buffer_ToHostBuffer), WordsOf(read));
-    PJRT_Buffer_CopyRawToHost_Args raw = {};
-    raw.buffer = buffer_;
-    raw.event = event;
-    ExpectCounted("raw", GMLAKE_PLACE(PJRT_Buffer_CopyRawToHost), WordsOf(raw));
-    PJRT_Buffer_CopyRawToHostFuture_Args later = {};
-    later.buffer = buffer_;
-    later.event = event;
-    ExpectCounted("raw, later", GMLAKE_PLACE(PJRT_Buffer_CopyRawToHostFuture), WordsOf(later));
-    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args data = {};
-    data.transfer_manager = manager;
-    data.done_with_h2d_transfer = event;
-    ExpectCounted("data", GMLAKE_PLACE(PJRT_AsyncHostToDeviceTransferManager_TransferData), WordsOf(data));
-    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args literal = {};
-    literal.transfer_manager = manager;
-    literal.done_with_h2d_transfer = event;
-    ExpectCounted("literal", GMLAKE_PLACE(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), WordsOf(literal));
+    const auto expect_read_counted = [&](const char* what, size_t place, auto args) {
+      args.buffer = buffer_;
+      args.event = event;
+      ExpectCounted(what, place, WordsOf(args));
+    };
+    expect_read_counted("raw", GMLAKE_PLACE(PJRT_Buffer_CopyRawToHost), PJRT_Buffer_CopyRawToHost_Args{});
+    expect_read_counted("raw, later", GMLAKE_PLACE(PJRT_Buffer_CopyRawToHostFuture),
+                        PJRT_Buffer_CopyRawToHostFuture_Args{});
+    const auto expect_write_counted = [&](const char* what, size_t place, auto args) {
+      args.transfer_manager = manager;
+      args.done_with_h2d_transfer = event;
+      ExpectCounted(what, place, WordsOf(args));
+    };
+    expect_write_counted("data", GMLAKE_PLACE(PJRT_AsyncHostToDeviceTransferManager_TransferData),
+                         PJRT_AsyncHostToDeviceTransferManager_TransferData_Args{});
+    expect_write_counted("literal", GMLAKE_PLACE(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral),
+                         PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args{});
     End();
   });
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "cc/base/status.h"
+#include "cc/pjrt/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -24,6 +25,15 @@ PJRT_Extension_Base* FindExtension(const PJRT_Api& api, int type);
 
 // The entry at a place of the table; null if it ends before.
 void** EntryAt(PJRT_Api* api, size_t place);
+
+// `entry` is `ours` from now on, if the plugin has it: an older one's table may end before it.
+template <typename Function>
+Status ReplaceIfThere(PJRT_Api* api, TableEdit* edit, Function* PJRT_Api::* entry, Function* ours) {
+  Function** const word = &(api->*entry);
+  const auto end = reinterpret_cast<const char*>(word + 1) - reinterpret_cast<const char*>(api);
+  const bool is_there = end <= static_cast<std::ptrdiff_t>(api->struct_size) && *word != nullptr;
+  return is_there ? edit->Replace(word, ours) : OkStatus();
+}
 
 }  // namespace gmlake
 

@@ -6,6 +6,7 @@
 
 #include "cc/pjrt/early_results.h"
 #include "cc/pjrt/plugin_client.h"
+#include "cc/pjrt/plugin_words.h"
 #include "cc/pjrt/shortages.h"
 
 namespace gmlake {
@@ -44,11 +45,6 @@ PJRT_Error* Retrying(Args* args) {
   return error;
 }
 
-template <auto kEntry, typename Function>
-Status Wrap(PJRT_Api* api, TableEdit* edit, Function* retrying) {
-  return api->*kEntry == nullptr ? OkStatus() : edit->Replace(&(api->*kEntry), retrying);
-}
-
 PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   for (int attempt = 1;; ++attempt) {
     EarlyResults results(behind->stock, args);
@@ -60,7 +56,7 @@ PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   }
 }
 
-#define GMLAKE_RETRY(name) Wrap<&PJRT_Api::name>(api, edit, &Retrying<&PJRT_Api::name, name##_Args>)
+#define GMLAKE_RETRY(name) ReplaceIfThere(api, edit, &PJRT_Api::name, &Retrying<&PJRT_Api::name, name##_Args>)
 
 }  // namespace
 
@@ -69,12 +65,9 @@ Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   behind = new Behind;
   behind->stock = stock;
   std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
-  for (const Status& wrapped : {Wrap<&PJRT_Api::PJRT_LoadedExecutable_Execute>(api, edit, &RetryingExecute),
-                                GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
-                                GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)}) {
-    if (!wrapped.ok()) return wrapped;
-  }
-  return OkStatus();
+  return FirstFailure({ReplaceIfThere(api, edit, &PJRT_Api::PJRT_LoadedExecutable_Execute, &RetryingExecute),
+                       GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
+                       GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)});
 }
 
 }  // namespace gmlake

@@ -1,6 +1,5 @@
 #include "cc/pjrt/sleep_entries.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <mutex>
 #include <utility>
@@ -122,18 +121,6 @@ PJRT_Error* DecreaseReferences(PJRT_Buffer_DecreaseExternalReferenceCount_Args* 
   return doors->stock.PJRT_Buffer_DecreaseExternalReferenceCount(args);
 }
 
-// An older plugin's table may end before the entry.
-template <typename Function>
-bool Has(const PJRT_Api& api, Function* const& entry) {
-  const auto end = reinterpret_cast<const char*>(&entry + 1) - reinterpret_cast<const char*>(&api);
-  return end <= static_cast<std::ptrdiff_t>(api.struct_size) && entry != nullptr;
-}
-
-template <typename Function>
-Status Put(PJRT_Api* api, TableEdit* edit, Function* PJRT_Api::* entry, Function* ours) {
-  return Has(*api, api->*entry) ? edit->Replace(&(api->*entry), ours) : OkStatus();
-}
-
 Status PutLoad(PJRT_Api* api, TableEdit* edit) {
   auto** const entry = reinterpret_cast<Load**>(EntryAt(api, kClientLoad));
   if (entry == nullptr || *entry == nullptr) return OkStatus();
@@ -176,23 +163,21 @@ void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorT
 
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
   doors->all_known = CheckAllKnown(*api);
-#define GMLAKE_DOOR(name) Put(api, edit, &PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
-  for (const Status& status :
-       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute), Put(api, edit, &PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
-        GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
-        GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
-        GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
-        GMLAKE_DOOR(PJRT_Client_CreateViewOfDeviceBuffer), GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice),
-        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
-        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
-        GMLAKE_DOOR(PJRT_Compile), GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad), PutLoad(api, edit),
-        Put(api, edit, &PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
-        Put(api, edit, &PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences),
-        WrapCrossHostEntries(api, edit)}) {
-    if (!status.ok()) return status;
-  }
+#define GMLAKE_DOOR(name) ReplaceIfThere(api, edit, &PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
+  return FirstFailure(
+      {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
+       GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
+       GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
+       GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
+       GMLAKE_DOOR(PJRT_Client_CreateViewOfDeviceBuffer), GMLAKE_DOOR(PJRT_Client_CreateBuffersForAsyncHostToDevice),
+       GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
+       GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
+       GMLAKE_DOOR(PJRT_Compile), GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad), PutLoad(api, edit),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences),
+       WrapCrossHostEntries(api, edit)});
 #undef GMLAKE_DOOR
-  return OkStatus();
 }
 
 std::vector<Address> SharedAddresses(ServedDevice* device) {

@@ -61,14 +61,12 @@ Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   PrepareEntries(stock, registry, activity);
   TableEdit edit;
-  for (const Status& replaced :
-       {WrapEntries(api, &edit), WrapSleepEntries(api, &edit), WrapForesightEntries(stock, registry, api, &edit),
-        WrapLabelEntries(stock, api, &edit), WrapRetryEntries(stock, api, &edit)}) {
-    if (replaced.ok()) continue;
-    const Status undone = edit.Undo();
-    return undone.ok() ? replaced : Status(replaced.code(), replaced.message() + "; " + undone.message());
-  }
-  return OkStatus();
+  const Status wrapped = FirstFailure({WrapEntries(api, &edit), WrapSleepEntries(api, &edit),
+                                       WrapForesightEntries(stock, registry, api, &edit),
+                                       WrapLabelEntries(stock, api, &edit), WrapRetryEntries(stock, api, &edit)});
+  if (wrapped.ok()) return OkStatus();
+  const Status undone = edit.Undo();
+  return undone.ok() ? wrapped : Status(wrapped.code(), wrapped.message() + "; " + undone.message());
 }
 
 }  // namespace gmlake

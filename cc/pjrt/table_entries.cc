@@ -154,14 +154,11 @@ void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* a
 }
 
 Status WrapEntries(PJRT_Api* api, TableEdit* edit) {
-  for (const Status& replaced :
-       {edit->Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), edit->Replace(&api->PJRT_Error_Message, &ErrorMessage),
-        edit->Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), edit->Replace(&api->PJRT_Client_Create, &CreateClient),
-        edit->Replace(&api->PJRT_Client_Destroy, &DestroyClient),
-        edit->Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)}) {
-    if (!replaced.ok()) return replaced;
-  }
-  return OkStatus();
+  return FirstFailure(
+      {edit->Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), edit->Replace(&api->PJRT_Error_Message, &ErrorMessage),
+       edit->Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), edit->Replace(&api->PJRT_Client_Create, &CreateClient),
+       edit->Replace(&api->PJRT_Client_Destroy, &DestroyClient),
+       edit->Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)});
 }
 
 }  // namespace gmlake

@@ -23,15 +23,12 @@ emulator.start()
 import jax
 import numpy as np
 import gmlake_jax
+from programs import settle
 
 MIB = 1 << 20
 
 def bytes_in_use(expected):
-    # XLA drops its last hold on an array on a thread of its own, which leaves the rest to Python's garbage collection.
-    end = time.monotonic() + 60
-    while gmlake_jax.memory_stats()["bytes_in_use"] != expected and time.monotonic() < end:
-        gc.collect()
-        time.sleep(0.01)
+    settle(until=lambda: gmlake_jax.memory_stats()["bytes_in_use"] == expected)
     return gmlake_jax.memory_stats()["bytes_in_use"]
 
 def answer(**values):

@@ -56,9 +56,8 @@ right, held, threads = [], [], []
 for _ in range(4):
     right.append(use())
     close()
-    end = time.monotonic() + 20
-    while threads and (left() != held[0] or count_threads() > threads[0]) and time.monotonic() < end:
-        time.sleep(0.01)  # the last threads of a client may end a little later
+    if threads:  # the last threads of a client may end a little later
+        settle(until=lambda: left() == held[0] and count_threads() <= threads[0], seconds=20)
     held.append(left())
     threads.append(count_threads())
 answer(right=right, held=held, threads=threads, state=gmlake_jax.state())
