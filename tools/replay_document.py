@@ -134,10 +134,14 @@ def speed_table(measured: Measurements) -> str:
     return table(header, [speed_row(name, result) for name, result in measured.speed.items()])
 
 
+def verdicts(bars: Iterable[Bar]) -> str:
+    rows = [(bar.measure, bar.wanted, bar.measured, "yes" if bar.is_met else "**no**") for bar in bars]
+    return table(["measure", "wanted", "measured", "met"], rows)
+
+
 def document(measured: Measurements, bars: Iterable[Bar]) -> str:
-    verdicts = [(bar.measure, bar.wanted, bar.measured, "yes" if bar.is_met else "**no**") for bar in bars]
     parts = [
-        (INTRODUCTION, table(["measure", "wanted", "measured", "met"], verdicts)),
+        (INTRODUCTION, verdicts(bars)),
         (JOBS, job_table(measured)),
         (OTHERS, peer_table(measured)),
         (CHURN, table(["share", "policy", "refused", "driver time", "reserved GiB"], churn_rows(measured))),
