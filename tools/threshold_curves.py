@@ -27,9 +27,7 @@ MIB = 1 << 20
 
 # What is tried, and what is in use.
 SWEEPS: dict[str, tuple[Sequence[int], int]] = {
-    "least_own": ([4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB], 8 * MIB),
-    "least_own_in_plenty": ([8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB], 32 * MIB),
-    "limit_per_plenty": ([2, 4, 8, 16], 8),
+    "limit_per_seams": ([32, 64, 128, 256], 128),
     "largest_own": ([64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB], 256 * MIB),
     "request_per_own": ([2, 4, 8, 16], 8),
     "headroom_per_own": ([2, 4, 8, 16], 8),
@@ -39,11 +37,10 @@ SWEEPS: dict[str, tuple[Sequence[int], int]] = {
     "peak_per_slack": ([16, 32, 64, 128], 64),
     "limit_per_near": ([1, 2, 4, 8], 4),
     "spare_per_seams": ([2, 4, 8, 16], 4),
-    "least_thrifty": ([4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB], 8 * MIB),
     "end_per_leftover": ([1, 2, 4, 8], 4),
 }
 CHURN_SEEDS = (7, 8, 9)
-ADVERSARIES = ("alternating", "power")  # the two that are the first to be refused
+ADVERSARIES = ("alternating", "loading", "power", "settled")  # those that are the first to be refused
 ADVERSARY_SEEDS = (1, 2, 3)
 ADVERSARY_LIMIT = 22528 * MIB
 

@@ -96,14 +96,38 @@ void Residents(Bytes most, Dice* dice, Script* script) {
   }
 }
 
+void Settled(Bytes most, Dice* dice, Script* script) {
+  constexpr size_t kMostSettlers = 200;
+  std::vector<int64_t> settlers, large;
+  for (int round = 0; round < 6; ++round) {
+    while (true) {
+      const bool settles = dice->Share() < 0.3 && settlers.size() < kMostSettlers;
+      const Bytes size = MiB(2) * (settles ? dice->Between(1, 3) : dice->Between(8, 32));
+      if (script->live() + size > most) break;
+      (settles ? settlers : large).push_back(script->Allocate(size));
+    }
+    FreeAll(script, &large);
+    script->Free(script->Allocate(most - script->live()));
+    while (settlers.size() > kMostSettlers / 2) script->Free(dice->Draw(&settlers));
+  }
+}
+
+void Loading(Bytes most, Dice* dice, Script* script) {
+  std::vector<int64_t> temporary;
+  while (script->live() < most / 8) {
+    script->Allocate(dice->Size(MiB(1), MiB(4)));
+    temporary.push_back(script->Allocate(dice->Size(MiB(14), MiB(30))));
+  }
+  FreeAll(script, &temporary);
+  script->Free(script->Allocate(most - script->live()));
+}
+
 using Maker = void (*)(Bytes most, Dice* dice, Script* script);
 
 const std::map<std::string, Maker>& Makers() {
-  static const auto* makers = new std::map<std::string, Maker>{{"scattered", Scattered},
-                                                               {"alternating", Alternating},
-                                                               {"growing", Growing},
-                                                               {"power", Power},
-                                                               {"residents", Residents}};
+  static const auto* makers = new std::map<std::string, Maker>{
+      {"scattered", Scattered}, {"alternating", Alternating}, {"growing", Growing}, {"power", Power},
+      {"residents", Residents}, {"settled", Settled},         {"loading", Loading}};
   return *makers;
 }
 

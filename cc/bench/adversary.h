@@ -21,6 +21,10 @@ namespace gmlake::bench {
 // growing      buffers that grow by a factor, each copied into its successor before it goes
 // power        sizes of a power of two plus one byte, from 257 bytes up, random frees, the device kept full
 // residents    a third of the device in residents replaced at random, and a slab that takes the rest, round after round
+// settled      200 survivors of one to three granules scattered among blocks of 16 to 64 MiB; the large ones go, one
+//              request takes all that is left, half of the survivors go, and again
+// loading      parameters of 1 to 4 MiB that stay beside temporary buffers of 14 to 30 MiB that go, up to an eighth of
+//              the device; then one request takes all that is left
 const std::vector<std::string>& AdversaryNames();
 
 // `name` is one of the above.

@@ -10,19 +10,15 @@ const std::map<std::string, int64_t Thresholds::*>& Counts() {
   static const auto* counts = new std::map<std::string, int64_t Thresholds::*>{
       {"peak_per_slack", &Thresholds::peak_per_slack},           {"peak_per_shared", &Thresholds::peak_per_shared},
       {"headroom_per_shared", &Thresholds::headroom_per_shared}, {"request_per_own", &Thresholds::request_per_own},
-      {"headroom_per_own", &Thresholds::headroom_per_own},       {"limit_per_plenty", &Thresholds::limit_per_plenty},
+      {"headroom_per_own", &Thresholds::headroom_per_own},       {"limit_per_seams", &Thresholds::limit_per_seams},
       {"limit_per_near", &Thresholds::limit_per_near},           {"spare_per_seams", &Thresholds::spare_per_seams},
       {"seams_before_wait", &Thresholds::seams_before_wait},     {"end_per_leftover", &Thresholds::end_per_leftover}};
   return *counts;
 }
 
 const std::map<std::string, Bytes Thresholds::*>& Sizes() {
-  static const auto* sizes =
-      new std::map<std::string, Bytes Thresholds::*>{{"largest_shared", &Thresholds::largest_shared},
-                                                     {"least_own_in_plenty", &Thresholds::least_own_in_plenty},
-                                                     {"least_own", &Thresholds::least_own},
-                                                     {"largest_own", &Thresholds::largest_own},
-                                                     {"least_thrifty", &Thresholds::least_thrifty}};
+  static const auto* sizes = new std::map<std::string, Bytes Thresholds::*>{
+      {"largest_shared", &Thresholds::largest_shared}, {"largest_own", &Thresholds::largest_own}};
   return *sizes;
 }
 

@@ -8,11 +8,7 @@ namespace {
 // Whole granules, though the limit need not be one of them.
 Bytes Headroom(const GrowthInput& input) { return AlignDown(input.limit, input.granularity) - input.reserved; }
 
-bool Shares(const GrowthInput& input) {
-  const Thresholds& t = input.thresholds;
-  const bool plenty = input.reserved < input.limit / t.limit_per_plenty;
-  return input.request < (plenty ? t.least_own_in_plenty : t.least_own);
-}
+bool MayShare(const GrowthInput& input) { return input.seamed < input.limit / input.thresholds.limit_per_seams; }
 
 }  // namespace
 
@@ -33,7 +29,7 @@ Bytes LargestBlock(const GrowthInput& input) {
 Bytes GrowthAmount(const GrowthInput& input, Bytes deficit) {
   const Bytes block = LargestBlock(input);
   const Bytes generous = AlignUp(deficit, block);
-  const bool shares = Shares(input) && input.request < block;
+  const bool shares = MayShare(input) && input.request < block;
   return shares && generous <= GrowthAllowance(input) ? generous : deficit;
 }
 

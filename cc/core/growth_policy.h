@@ -3,8 +3,8 @@
 // A block costs the driver the same whatever its size up to about 128 MiB, so large blocks are cheap; but a block is
 // mapped whole, so large blocks waste more where a lease ends inside them. So blocks are large where much memory is in
 // use and for large requests, and they get finer near the limit, down to the granule. A large request gets blocks that
-// add up to it exactly (largest first, the rest in ever smaller powers of two), so that no lease ends inside a large
-// block; small requests share blocks.
+// add up to it exactly (equal ones, and one for the rest), so that no lease ends inside a large block. Small requests
+// share blocks until those that are shared are more than a small part of the limit; from then on they get their own.
 #ifndef GMLAKE_CORE_GROWTH_POLICY_H_
 #define GMLAKE_CORE_GROWTH_POLICY_H_
 
@@ -21,6 +21,7 @@ struct GrowthInput {
   Bytes reserved;  // physical bytes held now
   Bytes limit;
   Bytes peak;     // most bytes ever leased at once, the present request included
+  Bytes seamed;   // bytes of blocks with seams
   Bytes request;  // the request's size
   Thresholds thresholds = {};
 };

@@ -12,35 +12,36 @@ Bytes Sum(const std::vector<Bytes>& sizes) {
 }
 
 TEST(GrowthPolicy, BlocksGrowWithThePeakAndShrinkNearTheLimit) {
-  EXPECT_EQ(LargestBlock({MiB(2), Bytes(0), GiB(80), MiB(10), MiB(1)}), MiB(2));
-  EXPECT_EQ(LargestBlock({MiB(2), GiB(20), GiB(80), GiB(20), MiB(1)}), MiB(64));
-  EXPECT_EQ(LargestBlock({MiB(2), GiB(80) - MiB(10), GiB(80), GiB(80), MiB(8)}), MiB(2));
+  EXPECT_EQ(LargestBlock({MiB(2), Bytes(0), GiB(80), MiB(10), Bytes(0), MiB(1)}), MiB(2));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(20), GiB(80), GiB(20), Bytes(0), MiB(1)}), MiB(64));
+  EXPECT_EQ(LargestBlock({MiB(2), GiB(80) - MiB(10), GiB(80), GiB(80), Bytes(0), MiB(8)}), MiB(2));
 }
 
 TEST(GrowthPolicy, AllowanceNeverPassesTheLimit) {
-  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(10), GiB(10) + MiB(6), GiB(10), MiB(1)}), MiB(6));
-  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(11), GiB(80), GiB(10), MiB(1)}), Bytes(0));
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(10), GiB(10) + MiB(6), GiB(10), Bytes(0), MiB(1)}), MiB(6));
+  EXPECT_EQ(GrowthAllowance({MiB(2), GiB(11), GiB(80), GiB(10), Bytes(0), MiB(1)}), Bytes(0));
 }
 
 TEST(GrowthPolicy, GrowsExactlyWhereThereIsNoRoomForMore) {
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(64));
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10), MiB(3)}, MiB(3)), MiB(3));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), Bytes(0), KiB(1536)}, KiB(1536)), MiB(64));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(11), GiB(80), GiB(10), Bytes(0), KiB(1536)}, KiB(1536)), KiB(1536));
 }
 
 TEST(GrowthPolicy, LargeRequestsGetBlocksOfTheirOwn) {
-  const GrowthInput input{MiB(2), Bytes(0), GiB(80), GiB(1), GiB(1) - MiB(2)};
+  const GrowthInput input{MiB(2), Bytes(0), GiB(80), GiB(1), Bytes(0), GiB(1) - MiB(2)};
   EXPECT_EQ(LargestBlock(input), MiB(64));
   EXPECT_EQ(GrowthAmount(input, GiB(1) - MiB(2)), GiB(1) - MiB(2));
 }
 
 TEST(GrowthPolicy, GrowsExactlyForARequestThatNeedNotShare) {
-  EXPECT_EQ(GrowthAmount({MiB(2), GiB(10), GiB(80), GiB(10), MiB(9)}, MiB(9)), MiB(9));
+  EXPECT_EQ(GrowthAmount({MiB(2), GiB(9), GiB(80), GiB(9), Bytes(0), MiB(65)}, MiB(65)), MiB(65));
 }
 
-TEST(GrowthPolicy, MoreRequestsShareWhileThereIsPlenty) {
-  GrowthInput input{MiB(2), GiB(9), GiB(80), GiB(9), MiB(9)};
+TEST(GrowthPolicy, RequestsShareWhileSeamsAreFew) {
+  GrowthInput input{MiB(2), GiB(9), GiB(80), GiB(9), Bytes(0), MiB(9)};
+  input.seamed = MiB(639);
   EXPECT_EQ(GrowthAmount(input, MiB(9)), MiB(64));
-  input.reserved = input.peak = GiB(10);
+  input.seamed = MiB(640);
   EXPECT_EQ(GrowthAmount(input, MiB(9)), MiB(9));
 }
 

@@ -82,7 +82,7 @@ Placer::Outlook Placer::Look(const Request& request) const {
 
 void Placer::BeThrifty(const Request& request, Outlook* outlook) const {
   const bool has_room = outlook->free != kNone;
-  if (has_room && (FindNeatRoom(request.size, outlook) || request.size < memory_->thresholds.least_thrifty)) return;
+  if (has_room && FindNeatRoom(request.size, outlook)) return;
   outlook->thrifty = request.may_stitch;
   outlook->wasteful = outlook->thrifty && has_room;
 }
@@ -251,12 +251,15 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
 Bytes Placer::Headroom(const Request& request) const { return request.limit - memory_->reserved(); }
 
 GrowthInput Placer::InputOf(const Request& request) const {
-  return {memory_->blocks.granularity(),
-          memory_->reserved(),
-          request.limit,
-          request.peak,
-          request.size,
-          memory_->thresholds};
+  GrowthInput input;
+  input.granularity = memory_->blocks.granularity();
+  input.reserved = memory_->reserved();
+  input.limit = request.limit;
+  input.peak = request.peak;
+  input.seamed = memory_->blocks.seamed_bytes();
+  input.request = request.size;
+  input.thresholds = memory_->thresholds;
+  return input;
 }
 
 }  // namespace gmlake

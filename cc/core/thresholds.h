@@ -16,17 +16,13 @@ struct Thresholds {
   // Growth to save a stitch is allowed while held bytes stay within this fraction of the peak.
   int64_t peak_per_slack = 64;
 
-  // A block that small requests share is at most this much, this fraction of the peak, and of what the limit still
-  // allows.
+  // Small requests share blocks while those with seams are less than this fraction of the limit.
+  int64_t limit_per_seams = 128;
+  // A shared block is at most this much, this fraction of the peak, and of what the limit still allows.
   Bytes largest_shared = MiB(64);
   int64_t peak_per_shared = 128;
   int64_t headroom_per_shared = 32;
 
-  // Requests from this size on get blocks of their own; smaller ones share. The first while less than this fraction of
-  // the limit is held, the second from then on.
-  Bytes least_own_in_plenty = MiB(32);
-  Bytes least_own = MiB(8);
-  int64_t limit_per_plenty = 8;
   // A block of a large request is at most this much, this fraction of the request, and of what the limit still allows.
   Bytes largest_own = MiB(256);
   int64_t request_per_own = 8;
@@ -38,8 +34,6 @@ struct Thresholds {
   int64_t spare_per_seams = 4;
   // From this many times as much on, a request waits for the device before it makes a seam.
   int64_t seams_before_wait = 2;
-  // Smaller requests are not worth a mapping to avoid a seam.
-  Bytes least_thrifty = MiB(8);
 
   // A free end of a block may finish a stitch if it would leave at most this fraction of itself behind.
   int64_t end_per_leftover = 4;
