@@ -25,7 +25,7 @@ COPY = ROOT / "build" / "mutations"
 TREE = ("bazel", "cc", "gmlake_jax", "examples", "tests", ".bazelrc", "WORKSPACE", "setup.py", "pyproject.toml")
 TEXTS = ("README.md", "LICENSE")  # setup.py asks for them
 TEST_SECONDS = 120
-PASSED, TESTS_FAILED, DID_NOT_RUN = "passed", "failed", "did not run"
+PASSED, TESTS_FAILED, TIMED_OUT, DID_NOT_RUN = "passed", "failed", "timed out", "did not run"
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,19 @@ class Mutation:
 @dataclass(frozen=True)
 class Verdict:
     mutation: Mutation
-    outcome: str  # TESTS_FAILED is what we want
+    outcome: str  # TESTS_FAILED is what we want; TIMED_OUT will do where the code hangs
     test: str
     seconds: float
 
     def is_caught(self) -> bool:
-        return self.outcome == TESTS_FAILED
+        return self.outcome in (TESTS_FAILED, TIMED_OUT)
 
     def words(self) -> str:
         if self.outcome == PASSED:
             return "SURVIVES"
-        return self.test.removeprefix("//cc/") if self.is_caught() else self.outcome.upper()
+        if not self.is_caught():
+            return self.outcome.upper()
+        return self.test.removeprefix("//cc/") + (" (timed out)" if self.outcome == TIMED_OUT else "")
 
 
 def in_order(own: list[str], default: list[str]) -> tuple[str, ...]:
@@ -85,21 +87,25 @@ def refresh_copy() -> None:
             shutil.copy2(source, target)
 
 
-def run(*command: str) -> int:
+def run(*command: str) -> tuple[int, str]:
+    """The command's exit status and its output."""
     environment = os.environ | {"TESTED_INSTALLATION": str(COPY), "GMLAKE_BUILD_PYTHON": sys.executable}
-    return subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True, check=False).returncode
+    done = subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def run_bazel_test(target: str) -> str:
-    code = run("bazel/run", "test", f"--test_timeout={TEST_SECONDS}", "--test_output=summary", target)
+    code, output = run("bazel/run", "test", f"--test_timeout={TEST_SECONDS}", "--test_output=summary", target)
+    if code == 3 and "TIMEOUT in " in output:
+        return TIMED_OUT
     return {0: PASSED, 3: TESTS_FAILED}.get(code, DID_NOT_RUN)
 
 
 def run_python_test(test: str) -> str:
     """A test of the stock JAX client on the emulated device, with what is compiled and the entry point in the copy."""
-    if run(sys.executable, "setup.py", "--quiet", "egg_info", "build_ext", "--inplace") != 0:
+    if run(sys.executable, "setup.py", "--quiet", "egg_info", "build_ext", "--inplace")[0] != 0:
         return DID_NOT_RUN
-    code = run(sys.executable, "-m", "pytest", "-q", "-x", test)
+    code, _ = run(sys.executable, "-m", "pytest", "-q", "-x", test)
     return {0: PASSED, 1: TESTS_FAILED}.get(code, DID_NOT_RUN)
 
 

@@ -30,11 +30,14 @@ constexpr Known kHarmless[] = {
 };
 constexpr Known kGated[] = {{kCrossHostTransfers, 56}};
 
-template <size_t kCount>
-bool IsAmong(const Known (&known)[kCount], const PJRT_Extension_Base& extension) {
-  return std::any_of(std::begin(known), std::end(known), [&](const Known& one) {
-    return one.type == static_cast<int>(extension.type) && extension.struct_size <= one.size;
-  });
+// A part of what is harmless is harmless. A part of what is gated is not: the gates are for the whole.
+bool IsKnown(const PJRT_Extension_Base& extension) {
+  const int type = static_cast<int>(extension.type);
+  const size_t size = extension.struct_size;
+  const auto is_harmless = [&](const Known& known) { return known.type == type && size <= known.size; };
+  const auto is_gated = [&](const Known& known) { return known.type == type && size == known.size; };
+  return std::any_of(std::begin(kHarmless), std::end(kHarmless), is_harmless) ||
+         std::any_of(std::begin(kGated), std::end(kGated), is_gated);
 }
 
 Status Unknown(const std::string& what) {
@@ -50,7 +53,7 @@ Status CheckAllKnown(const PJRT_Api& api) {
   const size_t entries = api.struct_size / sizeof(void*);
   if (entries > kKnownEntries) return Unknown("PJRT entry " + std::to_string(kKnownEntries));
   for (const PJRT_Extension_Base* at = api.extension_start; at != nullptr; at = at->next) {
-    if (!IsAmong(kHarmless, *at) && !IsAmong(kGated, *at)) {
+    if (!IsKnown(*at)) {
       return Unknown("PJRT extension " + std::to_string(static_cast<int>(at->type)) + " of " +
                      std::to_string(at->struct_size) + " bytes");
     }
