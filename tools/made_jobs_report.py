@@ -55,7 +55,8 @@ JOBS = """\
 The smallest limit that serves every request, and that of the BFC model with one region; what the peak would be if every
 live request from 2 MiB on were rounded up to a multiple of that; the physical memory held without a limit; all over the
 peak of live bytes. Then the first pass's driver time, per GiB of that peak, and as a share of the made-up duration; the
-third pass's over the first's; and nanoseconds an event without the driver. Bold: a bar is missed.
+third pass's over the first's; and nanoseconds an event without the driver. Bold: a bar is missed. Memory is held in
+granules of 2 MiB, which BFC's model need not do: one of them is 0.0007 of 3 GiB.
 """
 
 HEADER = (

@@ -164,7 +164,7 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
 
 // A stitch that creates as much as plain growth would has no advantage over it.
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
-  StitchPlan plan = planner_.Plan(request.size);
+  StitchPlan plan = planner_.Plan(request.size, IsNear(request.limit));
   if (outlook.thrifty) plan = Recut(request, plan);
   return outlook.thrifty && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, outlook, plan);
 }
@@ -216,7 +216,7 @@ StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   std::vector<BlockId> taken = plan.kept;
   for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
   const Address home = recutter_.Recut(memory_->blocks[tail.block].size, tail.to, taken, plan.range);
-  return home.is_null() ? planner_.Plan(request.size) : EndWith(plan, home, tail.to);
+  return home.is_null() ? planner_.Plan(request.size, IsNear(request.limit)) : EndWith(plan, home, tail.to);
 }
 
 // The plan with `size` bytes in the blocks from `home` on instead of its tail.

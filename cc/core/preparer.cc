@@ -41,7 +41,7 @@ bool Preparer::IsServedAlready(Bytes request) {
 }
 
 PreparationPlan Preparer::Plan(Bytes request) const {
-  const Selection selection = stitcher_.Choose(stitcher_.Survey(), request);
+  const Selection selection = stitcher_.Choose(stitcher_.Survey(), request, /*fills=*/false);
   PreparationPlan plan{request, Bytes(0), selection.missing == Bytes(0), {}};
   if (!plan.complete && GrowsInstead(request, selection.missing)) return plan;
   if (!selection.pieces.empty()) plan.offset = selection.pieces.front().from;

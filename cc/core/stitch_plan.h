@@ -1,8 +1,9 @@
 // Decides how a request is stitched: in a new range, or by mapping more blocks at the end of an idle one.
 //
 // A stitched range reserves more addresses than it maps. Where its last blocks are free, a request that is larger than
-// they are needs only the difference mapped behind them. The plan with the fewest mappings wins. Deciding calls no
-// driver; executing a plan (StitchMapper) does.
+// they are needs only the difference mapped behind them. The plan with the fewest mappings wins; near the limit, the
+// one that uses the fewest whole granules (open_granules.h). Deciding calls no driver; executing a plan (StitchMapper)
+// does.
 #ifndef GMLAKE_CORE_STITCH_PLAN_H_
 #define GMLAKE_CORE_STITCH_PLAN_H_
 
@@ -29,13 +30,16 @@ class StitchPlanner {
  public:
   explicit StitchPlanner(const Memory* memory) : memory_(memory), stitcher_(memory) {}
 
-  StitchPlan Plan(Bytes request) const;
+  // `is_near`: the limit, so that open granules come before few mappings.
+  StitchPlan Plan(Bytes request, bool is_near) const;
 
   const Stitcher& stitcher() const { return stitcher_; }
 
  private:
-  StitchPlan InNewRange(const Stitcher::Offer& offer, Bytes request) const;
-  StitchPlan InRange(Stitcher::Offer offer, const Run& run, Bytes request) const;
+  StitchPlan InNewRange(const Stitcher::Offer& offer, Bytes request, bool fills) const;
+  StitchPlan InRange(Stitcher::Offer offer, const Run& run, Bytes request, bool fills) const;
+  static bool IsBetter(const StitchPlan& plan, const StitchPlan& other, Bytes more);
+  Bytes WholeGranules(const StitchPlan& plan, Bytes request) const;
   // The longest free end of a range that is no longer than `request`.
   Run LongestRun(Bytes request) const;
   bool HasRoom(const StitchPlan& plan) const;

@@ -1,6 +1,7 @@
 #include "cc/core/stitcher.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gmlake {
 namespace {
@@ -17,12 +18,6 @@ const Piece* LongestBut(const std::vector<Piece>& ends, BlockId other) {
 
 Bytes SizeOf(const Piece* piece) { return piece == nullptr ? Bytes(0) : piece->size(); }
 
-// The smallest piece of at least `size`, or the end.
-std::vector<Piece>::const_iterator Fit(const std::vector<Piece>& sorted, Bytes size) {
-  if (sorted.empty() || sorted.back().size() < size) return sorted.end();  // mostly
-  return std::partition_point(sorted.begin(), sorted.end(), [size](const Piece& piece) { return piece.size() < size; });
-}
-
 }  // namespace
 
 // Builds a selection piece by piece. `need` is what is still to be found.
@@ -38,14 +33,28 @@ class StitchChoice {
     return Assemble();
   }
 
+  // Between these ends, if they have a tail; else the last piece may still be chosen.
+  Selection RunBetween(const Ends& ends) {
+    head_ = ends.head;
+    tail_ = ends.tail;
+    need_ -= ends.size();
+    while (const FreeBlock* free = need_ > Bytes(0) ? free_.Next(need_) : nullptr) TakeWhole(*free);
+    if (need_ > Bytes(0) && tail_.block == kNone && !FinishWithCut()) FinishWithPrefix(/*tight=*/false);
+    return Assemble();
+  }
+
  private:
+  void TakeWhole(const FreeBlock& free) {
+    whole_.push_back({free.block, Bytes(0), free.size});
+    need_ -= free.size;
+  }
+
   // Largest first, until an end of a block fits what is left.
   void TakeWholeBlocks() {
     while (need_ > Bytes(0) && !FinishWithEnd(/*tight=*/true)) {
       const FreeBlock* free = free_.Next(need_);
       if (free == nullptr) return;
-      whole_.push_back({free->block, Bytes(0), free->size});
-      need_ -= free->size;
+      TakeWhole(*free);
     }
   }
 
@@ -57,7 +66,7 @@ class StitchChoice {
   bool FinishWithEnd(bool tight) { return FinishWithSuffix(tight) || FinishWithPrefix(tight); }
 
   bool FinishWithSuffix(bool tight) {
-    const auto fit = Fit(offer_.suffixes, need_);
+    const auto fit = SmallestFit(offer_.suffixes, need_);
     if (fit == offer_.suffixes.end() || (tight && !IsTight(*fit))) return false;
     head_ = {fit->block, fit->to - need_, fit->to};
     need_ = Bytes(0);
@@ -65,7 +74,7 @@ class StitchChoice {
   }
 
   bool FinishWithPrefix(bool tight) {
-    auto fit = Fit(offer_.prefixes, need_);
+    auto fit = SmallestFit(offer_.prefixes, need_);
     if (fit != offer_.prefixes.end() && fit->block == head_.block) ++fit;  // no block twice in a range
     if (fit == offer_.prefixes.end() || (tight && !IsTight(*fit))) return false;
     tail_ = {fit->block, Bytes(0), need_};
@@ -123,8 +132,8 @@ class StitchChoice {
   LargestFirst free_;
   Bytes need_;
   const int64_t end_per_leftover_;
-  Piece head_{kNone, Bytes(0), Bytes(0)};
-  Piece tail_{kNone, Bytes(0), Bytes(0)};
+  Piece head_ = kNoPiece;
+  Piece tail_ = kNoPiece;
   std::vector<Piece> whole_;
 };
 
@@ -142,8 +151,28 @@ Stitcher::Offer Stitcher::Behind(RangeId range, Offer offer) const {
   return offer;
 }
 
-Selection Stitcher::Choose(const Offer& offer, Bytes request) const {
+Selection Stitcher::ChooseFew(const Offer& offer, Bytes request) const {
   return StitchChoice(offer, request, memory_->thresholds.end_per_leftover).Run();
+}
+
+Selection Stitcher::Choose(const Offer& offer, Bytes request, bool fills) const {
+  const Ends ends = fills ? OpenIn(offer).Choose(request) : Ends();
+  if (ends.size() == Bytes(0)) return ChooseFew(offer, request);
+  const Selection filling = StitchChoice(offer, request, memory_->thresholds.end_per_leftover).RunBetween(ends);
+  if (filling.missing == Bytes(0)) return filling;
+  const Selection few = ChooseFew(offer, request);
+  return few.missing < filling.missing ? few : filling;
+}
+
+OpenGranules Stitcher::OpenIn(const Offer& offer) const {
+  const Bytes granularity = memory_->blocks.granularity();
+  const auto open = [&](const std::vector<Piece>& ends) {
+    std::vector<Piece> rests;
+    std::copy_if(ends.begin(), ends.end(), std::back_inserter(rests),
+                 [&](const Piece& end) { return memory_->blocks[end.block].size == granularity; });
+    return rests;
+  };
+  return OpenGranules(open(offer.suffixes), open(offer.prefixes), granularity);
 }
 
 Bytes Stitcher::Available() const {

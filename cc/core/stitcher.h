@@ -11,6 +11,7 @@
 #include "cc/base/bytes.h"
 #include "cc/core/largest_first.h"
 #include "cc/core/memory.h"
+#include "cc/core/open_granules.h"
 
 namespace gmlake {
 
@@ -18,7 +19,7 @@ namespace gmlake {
 struct Selection {
   std::vector<Piece> pieces;
   Bytes missing;
-  Piece tail{kNone, Bytes(0), Bytes(0)};
+  Piece tail = kNoPiece;
 
   bool empty() const { return pieces.empty() && tail.block == kNone; }
 };
@@ -40,7 +41,9 @@ class Stitcher {
   // block's edge.
   Offer Behind(RangeId range, Offer offer) const;
 
-  Selection Choose(const Offer& offer, Bytes request) const;
+  // `fills`: begins and ends in open granules if it can (open_granules.h), though that may take more pieces.
+  Selection Choose(const Offer& offer, Bytes request, bool fills) const;
+  bool HasOpenGranules(const Offer& offer) const { return !OpenIn(offer).empty(); }
 
   // The most that Choose could find; free bytes beyond that are of use to smaller requests only.
   Bytes Available() const;
@@ -50,6 +53,8 @@ class Stitcher {
 
  private:
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
+  Selection ChooseFew(const Offer& offer, Bytes request) const;
+  OpenGranules OpenIn(const Offer& offer) const;
   void SortEnds(std::vector<Piece>* ends) const;
   static Bytes BestEnds(const Offer& offer);
 
