@@ -6,10 +6,12 @@
 #ifndef GMLAKE_CORE_BLOCK_TABLE_H_
 #define GMLAKE_CORE_BLOCK_TABLE_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/core/chunk.h"
+#include "cc/core/free_log.h"
 #include "cc/driver/driver.h"
 
 namespace gmlake {
@@ -102,12 +104,30 @@ class BlockTable {
       End(range, granule);
     }
   }
+  // A used chunk comes free.
+  void OnGive(const Chunk& chunk) { freed_.Add(chunk.address, chunk.end()); }
+  const FreeLog& freed() const { return freed_; }
+  void ForgetFreed() { freed_.Clear(); }
+
   // Total of the blocks larger than a granule with a seam in them: the most that could ever be free but of no use.
   Bytes seamed_bytes() const { return seamed_bytes_; }
 
   Bytes granularity() const { return granularity_; }
   int64_t count() const { return static_cast<int64_t>(blocks_.size() - unused_.size()); }
   Bytes bytes() const { return bytes_; }
+
+  // Calls `visit(id)` for every block that has some of [from, to), by address. Where there once was one, there may be
+  // none.
+  template <typename Visit>
+  void ForEachIn(Address from, Address to, Visit visit) const {
+    const PrimitiveRange& range = *RangeOf(from);
+    const size_t end = std::min(GranuleOf(range, to - Bytes(1)) + 1, range.granules.size());
+    for (size_t granule = GranuleOf(range, from); granule < end;) {
+      const BlockId id = range.granules[granule].block;
+      if (id != kNone) visit(id);
+      granule = id == kNone ? granule + 1 : GranuleOf(range, blocks_[id].end());
+    }
+  }
 
   // Calls `visit(id)` for every block, by address within each primitive range.
   template <typename Visit>
@@ -174,6 +194,7 @@ class BlockTable {
   std::vector<BlockId> unused_;
   Bytes bytes_;
   Bytes seamed_bytes_;
+  FreeLog freed_;
 };
 
 }  // namespace gmlake

@@ -108,6 +108,7 @@ ChunkId ChunkList::TakeFront(ChunkId free, Bytes size) {
 
 ChunkId ChunkList::Give(ChunkId used) {
   Chunk& chunk = at(used);
+  if (blocks_ != nullptr) blocks_->OnGive(chunk);
   chunk.state = ChunkState::kFree;
   chunk.range = kNone;
   chunk.next_piece = kNone;

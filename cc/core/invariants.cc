@@ -110,6 +110,7 @@ std::string Allocator::CheckRangeLeases() const {
 
 std::string Allocator::CheckRanges() const {
   std::string problem = CheckRangeLeases();
+  if (problem.empty()) problem = memory_.ranges.room().Check();
   memory_.ranges.ForEach([&](RangeId id) {
     Bytes size(0);
     for (BlockId block : memory_.ranges[id].blocks) {

@@ -55,7 +55,7 @@ struct Memory {
   ChunkStore chunks;
   BlockTable blocks;
   ChunkList space{&chunks, &blocks, /*small=*/false};
-  RangeTable ranges{&blocks, &chunks};
+  RangeTable ranges{&blocks, &chunks, thresholds.few_ranges};
   Wreckage wreckage;         // held by the driver but in no table
   Bytes asleep;              // of the blocks in the table, those without memory for now (sleeper.h)
   Bytes quarantined_blocks;  // in the block table but never to be used again

@@ -125,7 +125,7 @@ bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* pl
 
 bool Placer::ReusePart(const Request& request, const Outlook& outlook, Placement* placement) {
   if (request.size > memory_->space.free_bytes()) return false;
-  const RangeTable::Spot spot = memory_->ranges.FindSpot(request.size, /*neat=*/outlook.thrifty);
+  const Spot spot = memory_->ranges.room().FindSpot(request.size, /*neat=*/outlook.thrifty);
   if (spot.range == kNone) return false;
   memory_->ranges.AddRecipe(request.size, spot.range, spot.offset, request.number);
   *placement = LeaseFrom(spot.range, spot.offset, request, Way::kReuse);

@@ -37,7 +37,7 @@ std::unique_ptr<Preparation> Preparer::Begin() {
 bool Preparer::IsServedAlready(Bytes request) {
   if (memory_->space.BestFit(request) != kNone || memory_->space.TailFit(request) != kNone) return true;
   return memory_->ranges.FindRecipe(request, kAnyMoment, /*neat=*/false) != nullptr ||
-         memory_->ranges.FindSpot(request, /*neat=*/false).range != kNone;
+         memory_->ranges.room().FindSpot(request, /*neat=*/false).range != kNone;
 }
 
 PreparationPlan Preparer::Plan(Bytes request) const {

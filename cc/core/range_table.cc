@@ -1,10 +1,6 @@
 #include "cc/core/range_table.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
-
-#include "cc/core/seam.h"
 
 namespace gmlake {
 namespace {
@@ -45,7 +41,7 @@ void RangeTable::Extend(RangeId id, const std::vector<BlockId>& more) {
     mapped_bytes_ += (*blocks_)[block].size;
   }
   mappings_ += static_cast<int64_t>(more.size());
-  range.watched.clear();
+  room_.Forget(id);
 }
 
 void RangeTable::Seal(Address address) {
@@ -64,6 +60,7 @@ Reservation RangeTable::Remove(RangeId id) {
   const Reservation left = found->second;
   if (left.ranges == 0) reservations_.erase(found);
   range = StitchedRange();
+  room_.Forget(id);
   unused_.push_back(id);
   return left;
 }
@@ -73,12 +70,10 @@ void RangeTable::Detach(RangeId id, BlockId block) {
   aliases.erase(std::find(aliases.begin(), aliases.end(), id));
   mapped_bytes_ -= (*blocks_)[block].size;
   --mappings_;
-  ranges_[id].watched.clear();
 }
 
 void RangeTable::CutOut(RangeId id, BlockId block) {
-  const std::vector<BlockId>& blocks = ranges_[id].blocks;
-  const size_t index = static_cast<size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin());
+  const size_t index = ranges_[id].IndexOf(block);
   const Bytes from = ranges_[id].StartOf(index);
   const Bytes to = ranges_[id].ends[index];
   Detach(id, block);
@@ -89,6 +84,8 @@ void RangeTable::CutOut(RangeId id, BlockId block) {
     behind = SplitAt(id, index, from, to);
   }
   ReviseRecipes(id, index, from, to, behind);
+  room_.Forget(id);
+  if (behind != kNone) room_.Forget(behind);
 }
 
 // The range begins behind its first blocks now.
@@ -149,10 +146,7 @@ void RangeTable::ReviseRecipes(RangeId id, size_t index, Bytes from, Bytes to, R
   });
 }
 
-Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const {
-  const std::vector<BlockId>& blocks = ranges_[id].blocks;
-  return ranges_[id].StartOf(static_cast<size_t>(std::find(blocks.begin(), blocks.end(), block) - blocks.begin()));
-}
+Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const { return ranges_[id].StartOf(ranges_[id].IndexOf(block)); }
 
 void RangeTable::RemoveRecipes(RangeId id) {
   recipes_.Revise([id](Bytes, Recipe* recipe) { return recipe->range != id; });
@@ -168,7 +162,7 @@ const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
   for (Recipe& recipe : *recipes) {
     if (recipe.moment > moment) return nullptr;
     if (recipe.obstacle.Stands(*chunks_) || !Applies(&recipe, request)) continue;
-    if (!neat || IsNeat(recipe.range, recipe.offset, request)) return &recipe;
+    if (!neat || room_.IsNeat(recipe.range, recipe.offset, request)) return &recipe;
   }
   return nullptr;
 }
@@ -185,120 +179,6 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
   return pieces;
 }
 
-template <typename Visit>
-void RangeTable::ForEachExtent(RangeId id, Bytes least, Visit visit) const {
-  const Bytes last = ranges_[id].size - least;  // an extent that begins later is too short
-  Bytes offset(0), size(0), start(0);
-  for (BlockId at : ranges_[id].blocks) {
-    const Block& block = (*blocks_)[at];
-    const FreeEnds free = FreeEndsOf(block);
-    if (size == Bytes(0)) offset = start;
-    size += free.prefix;
-    start += block.size;
-    if (free.prefix == block.size) continue;
-    if (size >= least) visit(offset, size);
-    if (start - block.size > last) return;
-    size = free.suffix;
-    offset = start - size;
-    if (offset > last) return;
-  }
-  if (size >= least) visit(offset, size);
-}
-
-// From the back, for as long as blocks are free and fit.
-Run RangeTable::LastRun(RangeId id, Bytes most) const {
-  const StitchedRange& range = ranges_[id];
-  Run run{id, range.size, Bytes(0), range.blocks.size()};
-  for (bool whole = true; whole && run.first_block > 0;) {
-    const Block& block = (*blocks_)[range.blocks[run.first_block - 1]];
-    const Bytes suffix = FreeSuffix(block);
-    if (suffix == Bytes(0) || run.size + suffix > most) break;
-    run.size += suffix;
-    --run.first_block;
-    whole = suffix == block.size;
-  }
-  run.offset = range.size - run.size;
-  return run;
-}
-
-RangeTable::Spot RangeTable::FindSpot(Bytes request, bool neat) {
-  Spot best;
-  Bytes smallest(std::numeric_limits<int64_t>::max());
-  const auto consider = [&](RangeId id, Bytes from, Bytes size) {
-    if (size >= smallest) return;
-    for (Bytes offset : {from, from + size - request}) {
-      if (neat && !IsNeat(id, offset, request)) continue;
-      best = {id, offset};
-      smallest = size;
-      return;
-    }
-  };
-  ForEach([&](RangeId id) {
-    if (IsTooBusy(id, request) || Watch(id, request)) return;
-    ForEachExtent(id, request, [&](Bytes offset, Bytes size) { consider(id, offset, size); });
-  });
-  return best;
-}
-
-// A free extent lies between two watched blocks, or before or behind them all, as long as none of them is all free.
-bool RangeTable::IsTooBusy(RangeId id, Bytes request) {
-  StitchedRange& range = ranges_[id];
-  if (request > range.size) return true;
-  if (range.watched.empty() || request < range.most_between) return false;
-  return std::none_of(range.watched.begin(), range.watched.end(),
-                      [this](WatchedBlock& watched) { return IsAllFree(&watched); });
-}
-
-bool RangeTable::IsAllFree(WatchedBlock* watched) const {
-  if (watched->obstacle.Stands(*chunks_)) return false;
-  const Block& block = (*blocks_)[watched->block];
-  watched->obstacle = ObstacleIn(block, Bytes(0), block.size);
-  return watched->obstacle.chunk == kNone;
-}
-
-// Watches as few blocks as leave no room for the request between them. The next is always the last that is not all free
-// and ends within the request's size of where the one before begins. False, and none, where there is no such block.
-bool RangeTable::Watch(RangeId id, Bytes request) {
-  StitchedRange& range = ranges_[id];
-  range.watched.clear();
-  range.most_between = Bytes(0);
-  Bytes from(0);                // where the last watched block begins
-  size_t next = 0, behind = 0;  // the first block not within the request's size, and the one behind the last watched
-  while (range.watched.empty() || range.size - from > request) {
-    while (next < range.blocks.size() && range.ends[next] <= from + request) ++next;
-    Obstacle obstacle;
-    const size_t busy = LastBusy(range, behind, next, &obstacle);
-    if (busy == next) return range.watched.clear(), false;
-    range.watched.push_back({range.blocks[busy], obstacle});
-    range.most_between = std::max(range.most_between, range.ends[busy] - from);
-    from = range.StartOf(busy);
-    behind = busy + 1;
-  }
-  range.most_between = std::max(range.most_between, range.size - from);
-  return true;
-}
-
-// The last of the blocks [first, last) that is not all free, with the reason, or `last`.
-size_t RangeTable::LastBusy(const StitchedRange& range, size_t first, size_t last, Obstacle* obstacle) const {
-  for (size_t at = last; at > first; --at) {
-    const Block& block = (*blocks_)[range.blocks[at - 1]];
-    *obstacle = ObstacleIn(block, Bytes(0), block.size);
-    if (obstacle->chunk != kNone) return at - 1;
-  }
-  return last;
-}
-
-bool RangeTable::IsNeat(RangeId id, Bytes offset, Bytes request) const {
-  return SeamIn(id, offset) == Bytes(0) && SeamIn(id, offset + request) == Bytes(0);
-}
-
-Bytes RangeTable::SeamIn(RangeId id, Bytes offset) const {
-  const StitchedRange& range = ranges_[id];
-  if (offset == range.size) return Bytes(0);
-  const size_t at = range.IndexAt(offset);
-  return SeamAt(*blocks_, (*blocks_)[range.blocks[at]].home + (offset - range.StartOf(at)));
-}
-
 // Are all its bytes free?
 bool RangeTable::Applies(Recipe* recipe, Bytes request) const {
   const StitchedRange& range = ranges_[recipe->range];
@@ -310,19 +190,6 @@ bool RangeTable::Applies(Recipe* recipe, Bytes request) const {
     if (recipe->obstacle.chunk != kNone) return false;
   }
   return true;
-}
-
-RangeTable::FreeEnds RangeTable::FreeEndsOf(const Block& block) const {
-  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.home)];
-  const bool free = chunk.state == ChunkState::kFree;
-  if (chunk.end() < block.end()) return {free ? chunk.end() - block.home : Bytes(0), FreeSuffix(block)};
-  return free ? FreeEnds{block.size, block.size} : FreeEnds{};
-}
-
-Bytes RangeTable::FreeSuffix(const Block& block) const {
-  const Chunk& chunk = (*chunks_)[blocks_->ChunkAt(block.end() - Bytes(1))];
-  if (chunk.state != ChunkState::kFree) return Bytes(0);
-  return block.end() - std::max(chunk.address, block.home);
 }
 
 }  // namespace gmlake

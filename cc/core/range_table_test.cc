@@ -34,13 +34,13 @@ class RangeTableTest : public testing::Test {
     const ChunkId free = blocks_.ChunkAt(home);
     return space_.Take(free, home - chunks_[free].address, kBlock);
   }
-  RangeTable::Spot FindSpot(Bytes request) { return ranges_.FindSpot(request, /*neat=*/false); }
+  Spot FindSpot(Bytes request) { return ranges_.room().FindSpot(request, /*neat=*/false); }
   const Recipe* FindRecipe(Bytes request) { return ranges_.FindRecipe(request, kAnyMoment, /*neat=*/false); }
 
   ChunkStore chunks_;
   BlockTable blocks_{MiB(2), &chunks_};
   ChunkList space_{&chunks_, &blocks_, /*small=*/false};
-  RangeTable ranges_{&blocks_, &chunks_};
+  RangeTable ranges_{&blocks_, &chunks_, /*few_ranges=*/0};
   std::vector<BlockId> block_;
 };
 
@@ -49,7 +49,7 @@ TEST_F(RangeTableTest, ABlockThatBlockedTheWayIsFreedAndFound) {
   const ChunkId used = Use(4);
   EXPECT_EQ(FindSpot(2 * kBlock).range, kNone);
   space_.Give(used);
-  const RangeTable::Spot spot = FindSpot(2 * kBlock);
+  const Spot spot = FindSpot(2 * kBlock);
   EXPECT_EQ(spot.range, range);
   EXPECT_EQ(spot.offset, Bytes(0));
 }
@@ -73,7 +73,7 @@ TEST_F(RangeTableTest, ARangeThatBecameLongerIsLookedThroughAgain) {
   Use(4);
   EXPECT_EQ(FindSpot(2 * kBlock).range, kNone);
   ranges_.Extend(range, Blocks({0}));
-  const RangeTable::Spot spot = FindSpot(2 * kBlock);
+  const Spot spot = FindSpot(2 * kBlock);
   EXPECT_EQ(spot.range, range);
   EXPECT_EQ(spot.offset, 2 * kBlock);
 }
@@ -83,7 +83,7 @@ TEST_F(RangeTableTest, WhatIsTooBusyForOneRequestIsNotForASmallerOne) {
   const RangeId range = Stitch({6, 4, 2, 0});
   Use(4);
   EXPECT_EQ(FindSpot(3 * kBlock).range, kNone);
-  const RangeTable::Spot spot = FindSpot(2 * kBlock);
+  const Spot spot = FindSpot(2 * kBlock);
   EXPECT_EQ(spot.range, range);
   EXPECT_EQ(spot.offset, 2 * kBlock);
 }
@@ -99,9 +99,19 @@ TEST_F(RangeTableTest, ABlockThatIsGoneIsNotAskedAgain) {
   space_.Close(blocks_.ChunkAt(kHome), 6 * kBlock, kBlock);
   blocks_.Remove(block_[6]);
   EXPECT_EQ(FindSpot(4 * kBlock).range, kNone);
-  const RangeTable::Spot spot = FindSpot(2 * kBlock);
+  const Spot spot = FindSpot(2 * kBlock);
   EXPECT_NE(spot.range, kNone);
   EXPECT_NE(spot.range, range) << "only what lay behind the cut has so much";
+}
+
+// There are so many ranges that to read all that is in the log would pay.
+TEST_F(RangeTableTest, WhatCameFreeWhenTheLogWasFullIsFound) {
+  for (size_t i = 0; i < 2 * FreeLog::kMost; ++i) ranges_.Add(kRange + i * GiB(1), GiB(1), Blocks({6, 4, 2}));
+  const ChunkId used = Use(4);
+  EXPECT_EQ(FindSpot(2 * kBlock).range, kNone);
+  for (size_t i = 0; i < FreeLog::kMost; ++i) space_.Give(Use(0));
+  space_.Give(used);
+  EXPECT_EQ(FindSpot(2 * kBlock).range, 0);
 }
 
 TEST_F(RangeTableTest, ABlockOfWhichOnlyTheFrontIsFreeIsInTheWay) {

@@ -4,11 +4,11 @@
 
 namespace gmlake {
 
-StitchPlan StitchPlanner::Plan(Bytes request, bool is_near) const {
+StitchPlan StitchPlanner::Plan(Bytes request, bool is_near) {
   Stitcher::Offer offer = stitcher_.Survey();
   const bool fills = is_near && stitcher_.HasOpenGranules(offer);
   const StitchPlan fresh = InNewRange(offer, request, fills);
-  const Run run = LongestRun(request);
+  const Run run = memory_->ranges.room().LongestRun(request);
   if (run.range == kNone) return fresh;
   const StitchPlan extended = InRange(std::move(offer), run, request, fills);
   const bool fits = extended.more.missing <= fresh.more.missing && HasRoom(extended);
@@ -51,16 +51,6 @@ Bytes StitchPlanner::WholeGranules(const StitchPlan& plan, Bytes request) const 
   if (!plan.more.pieces.empty()) ends += of_end(plan.more.pieces.front());
   if (plan.more.tail.block != kNone) ends += of_end(plan.more.tail);
   return AlignUp(request - ends, memory_->blocks.granularity());
-}
-
-Run StitchPlanner::LongestRun(Bytes request) const {
-  Run longest;
-  memory_->ranges.ForEach([&](RangeId id) {
-    if (memory_->ranges[id].sealed || memory_->ranges[id].size <= longest.size) return;
-    const Run run = memory_->ranges.LastRun(id, request);
-    if (run.size > longest.size) longest = run;
-  });
-  return longest;
 }
 
 bool StitchPlanner::HasRoom(const StitchPlan& plan) const {

@@ -25,13 +25,14 @@ struct StitchPlan {
   size_t mappings() const { return more.pieces.size() + (more.tail.block == kNone ? 0 : 1); }
 };
 
-// Thread rule: the allocator's lock. Cost: a look at every range's end and at every free block.
+// Thread rule: the allocator's lock. Cost: a look at every free block, and at the ranges whose ends may be free
+// (range_room.h).
 class StitchPlanner {
  public:
-  explicit StitchPlanner(const Memory* memory) : memory_(memory), stitcher_(memory) {}
+  explicit StitchPlanner(Memory* memory) : memory_(memory), stitcher_(memory) {}
 
   // `is_near`: the limit, so that open granules come before few mappings.
-  StitchPlan Plan(Bytes request, bool is_near) const;
+  StitchPlan Plan(Bytes request, bool is_near);
 
   const Stitcher& stitcher() const { return stitcher_; }
 
@@ -40,11 +41,9 @@ class StitchPlanner {
   StitchPlan InRange(Stitcher::Offer offer, const Run& run, Bytes request, bool fills) const;
   static bool IsBetter(const StitchPlan& plan, const StitchPlan& other, Bytes more);
   Bytes WholeGranules(const StitchPlan& plan, Bytes request) const;
-  // The longest free end of a range that is no longer than `request`.
-  Run LongestRun(Bytes request) const;
   bool HasRoom(const StitchPlan& plan) const;
 
-  const Memory* memory_;
+  Memory* memory_;
   Stitcher stitcher_;
 };
 

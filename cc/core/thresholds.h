@@ -37,6 +37,10 @@ struct Thresholds {
 
   // A free end of a block may finish a stitch if it would leave at most this fraction of itself behind.
   int64_t end_per_leftover = 4;
+
+  // So few ranges are looked through whenever room is looked for; of more it is kept which may have room (range_room.h).
+  // Decisions are the same.
+  int64_t few_ranges = 128;
 };
 
 }  // namespace gmlake

@@ -20,6 +20,7 @@ AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   options.copier = copier;
   options.patience.for_mapping = std::chrono::milliseconds(0);
   if (crowded) options.range_size = kSmallRanges;
+  options.thresholds.few_ranges = crowded ? 0 : 3;  // there are never as many as usually are looked through in turn
   return options;
 }
 

@@ -1,0 +1,43 @@
+// What came free since somebody last looked, for those who want to look at nothing else.
+//
+// Every free writes to it, so it is no more than a list with an end: when that is reached, it is known only that there
+// was too much to remember. In a steady step, where nobody looks, nothing is written.
+#ifndef GMLAKE_CORE_FREE_LOG_H_
+#define GMLAKE_CORE_FREE_LOG_H_
+
+#include <array>
+#include <cstddef>
+
+#include "cc/base/bytes.h"
+
+namespace gmlake {
+
+// Model: intervals of home addresses, in the order in which they came free; they may be in use again. Thread rule: the
+// allocator's lock. Cost: a comparison, and a write unless it is full.
+class FreeLog {
+ public:
+  static constexpr size_t kMost = 256;
+  struct Interval {
+    Address from;
+    Address to;
+  };
+
+  void Add(Address from, Address to) {
+    if (count_ < kMost) intervals_[count_++] = {from, to};
+  }
+  void Clear() { count_ = 0; }
+
+  // Is everything in it that came free?
+  bool complete() const { return count_ < kMost; }
+  size_t count() const { return count_; }
+  const Interval* begin() const { return intervals_.data(); }
+  const Interval* end() const { return intervals_.data() + count_; }
+
+ private:
+  size_t count_ = 0;
+  std::array<Interval, kMost> intervals_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_FREE_LOG_H_
