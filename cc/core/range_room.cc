@@ -120,15 +120,20 @@ void RangeRoom::Raise(RangeId id, BlockId block, Bytes prefix, Bytes suffix) {
 // Blocks [first, behind) of the range are free, and perhaps what is around them.
 void RangeRoom::RaiseAround(RangeId id, size_t first, size_t behind) {
   const StitchedRange& range = (*ranges_)[id];
-  const size_t end = range.blocks.size();
-  const size_t most = behind - first + kMostAround;
-  while (behind < end && behind - first < most && IsAllFree(BlockOf(range, behind))) ++behind;
-  while (first > 0 && behind - first < most && IsAllFree(BlockOf(range, first - 1))) --first;
-  if (behind - first == most) return Forget(id);
+  if (!Widen(range, &first, &behind)) return Forget(id);
   Bytes size = FreeEnd(range, behind) - range.StartOf(first);
   if (first > 0) size += FreeSuffix(BlockOf(range, first - 1));
   if (most_[id] < size) most_.Set(id, size);
-  if (behind == end && most_last_[id] < size) most_last_.Set(id, size);
+  if (behind == range.blocks.size() && most_last_[id] < size) most_last_.Set(id, size);
+}
+
+// To all blocks that are free, side by side. False: there are too many to go on.
+bool RangeRoom::Widen(const StitchedRange& range, size_t* first, size_t* behind) const {
+  const size_t most = *behind - *first + kMostAround;
+  const auto may_go_on = [&](size_t next) { return *behind - *first < most && IsAllFree(BlockOf(range, next)); };
+  while (*behind < range.blocks.size() && may_go_on(*behind)) ++*behind;
+  while (*first > 0 && may_go_on(*first - 1)) --*first;
+  return *behind - *first < most;
 }
 
 // An extent that begins at `from` and is long enough holds all blocks that end within `least` of there. If one of them

@@ -64,6 +64,7 @@ class RangeRoom {
   int64_t OnFree(BlockId id);
   void Raise(RangeId id, BlockId block, Bytes prefix, Bytes suffix);
   void RaiseAround(RangeId id, size_t first, size_t behind);
+  bool Widen(const StitchedRange& range, size_t* first, size_t* behind) const;
   // Calls `visit(offset, size)` for every free extent of the range of at least so many bytes, by address. Not for one
   // inside a block.
   template <typename Visit>

@@ -34,14 +34,11 @@ class AnyMemory {
 
   // For a while there is more taken than given, then the other way round.
   void Step() {
-    const uint64_t what = Below(100);
     const uint64_t most_takes = ++num_steps_ % 300 < 150 ? 80 : 40;
-    if (what < most_takes) Take();
-    if (what >= most_takes && what < 94 && !used_.empty()) Give();
-    if (what >= 94 && what < 97) Add();
-    if (what == 97) Extend();
-    if (what == 98) CutOut();
-    if (what == 99) Remove();
+    const uint64_t what = Below(100);
+    if (what >= 94) return ChangeRanges(what - 94);
+    if (what < most_takes) return Take();
+    if (!used_.empty()) Give();
   }
   // More leases end than a log of frees holds.
   void GiveMany() {
@@ -79,6 +76,14 @@ class AnyMemory {
   Bytes AnySize() { return kUnit * static_cast<int64_t>(1 + Below(Below(2) == 0 ? 8 : 100)); }
 
  private:
+  void ChangeRanges(uint64_t what) {
+    switch (what) {
+      case 0: return Extend();
+      case 1: return CutOut();
+      case 2: return Remove();
+      default: return Add();
+    }
+  }
   Bytes AddBlock(Address home) {
     const Bytes size = MiB(2) * static_cast<int64_t>(1 + Below(6));
     block_.push_back(blocks_.Add({}, home, size));
