@@ -35,6 +35,7 @@ Spot RangeRoom::FindSpot(Bytes request, bool neat) {
     }
   };
   for (RangeId id = most_.Next(0, request); id != kNone; id = most_.Next(id + 1, request)) {
+    if ((*ranges_)[id].quarantined) continue;
     Bytes longest = request - Bytes(1);
     ForEachExtent(id, request, [&](Bytes offset, Bytes size) {
       longest = std::max(longest, size);
@@ -50,7 +51,7 @@ Run RangeRoom::LongestRun(Bytes most) {
   Run longest;
   const auto next = [&](RangeId from) { return most_last_.Next(from, longest.size + Bytes(1)); };
   for (RangeId id = next(0); id != kNone; id = next(id + 1)) {
-    if ((*ranges_)[id].sealed) continue;
+    if ((*ranges_)[id].sealed || (*ranges_)[id].quarantined) continue;
     const Run run = LastRun(id, most);
     if (run.size > longest.size) longest = run;
   }

@@ -46,7 +46,7 @@ class RangeRoom {
   void Forget(RangeId id);
 
   // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. No range
-  // if there is none.
+  // if there is none. What is in quarantine has no room.
   Spot FindSpot(Bytes request, bool neat);
   // The longest free end of a range that can be extended, as many of its blocks as `most` has room for without leaving
   // a part of a free block behind. No range if the last byte of each is in use.

@@ -47,12 +47,15 @@ class AnyMemory {
   void SealOne() {
     if (const RangeId id = AnyRange(); id != kNone) ranges_[id].sealed = true;
   }
+  void QuarantineOne() {
+    if (const RangeId id = AnyRange(); id != kNone) ranges_[id].quarantined = true;
+  }
 
   Spot FindSpotPlainly(Bytes request, bool neat) {
     Spot best;
     Bytes smallest(std::numeric_limits<int64_t>::max());
     for (const Extent& extent : Extents()) {
-      if (extent.size < request || extent.size >= smallest) continue;
+      if (extent.size < request || extent.size >= smallest || ranges_[extent.range].quarantined) continue;
       for (const Bytes offset : {extent.offset, extent.offset + extent.size - request}) {
         if (neat && !room().IsNeat(extent.range, offset, request)) continue;
         best = {extent.range, offset};
@@ -66,7 +69,8 @@ class AnyMemory {
     Run longest;
     ranges_.ForEach([&](RangeId id) {
       const Run run = LastRun(ranges_[id], id, most);
-      if (!ranges_[id].sealed && run.size > longest.size) longest = run;
+      const bool may_grow = !ranges_[id].sealed && !ranges_[id].quarantined;
+      if (may_grow && run.size > longest.size) longest = run;
     });
     return longest;
   }
@@ -190,6 +194,7 @@ TEST_P(RangeRoomTest, FindsWhatALookAtEverythingFinds) {
   for (int look = 0; look < 500; ++look) {
     for (uint64_t steps = memory.Below(look % 10 == 0 ? 200 : 8); steps > 0; --steps) memory.Step();
     if (look % 100 == 99) memory.GiveMany();
+    if (look % 100 == 50) memory.QuarantineOne();
     ASSERT_EQ(memory.room().Check(), "");
     const Bytes request = memory.AnySize();
     const bool neat = look % 3 == 0;
@@ -209,6 +214,7 @@ TEST_P(RangeRoomTest, FindsTheLongestEndThatALookAtEverythingFinds) {
   for (int look = 0; look < 500; ++look) {
     for (uint64_t steps = memory.Below(30); steps > 0; --steps) memory.Step();
     if (look % 50 == 0) memory.SealOne();
+    if (look % 50 == 25) memory.QuarantineOne();
     if (look % 2 == 0) memory.room().FindSpot(memory.AnySize(), /*neat=*/false);
     const Bytes most = memory.AnySize();
     const auto expected = memory.LongestRunPlainly(most);

@@ -65,6 +65,23 @@ TEST_F(RegressionTest, GrowthGoesAroundMappingsThatAreStuck) {
   EXPECT_GT(allocator_.Stats().bytes_quarantined, Bytes(0));
 }
 
+// What is free under mappings that are in doubt is reached by other addresses.
+TEST_F(RegressionTest, ARangeThatWillNotComeOffIsNotUsedAgain) {
+  std::vector<Address> leases;
+  for (int i = 0; i < 8; ++i) leases.push_back(*allocator_.Allocate(MiB(8), kHome));
+  for (int i = 0; i < 8; i += 2) allocator_.Free(leases[i], kHome);
+  const Address stitched = *allocator_.Allocate(MiB(32), kHome);
+  allocator_.Free(stitched, kHome);
+  driver_.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
+  allocator_.Trim(Bytes(0));
+  ASSERT_EQ(driver_.num_failed_unmaps(), 1);
+  for (Bytes size : {MiB(24), MiB(32), MiB(32)}) {
+    const Address other = *allocator_.Allocate(size, kHome);
+    EXPECT_TRUE(other + size <= stitched || stitched + MiB(32) <= other) << ToString(size);
+    allocator_.Free(other, kHome);
+  }
+}
+
 // A stitch fails and its mappings will not come off: the blocks under them keep their memory whoever releases them, so
 // they are not released.
 TEST_F(RegressionTest, ABlockWithAStuckAliasIsNotReleased) {
