@@ -6,6 +6,7 @@
 // --passes=N --repeats=N --verify; --churn=0.95 [--churn-limit=BYTES] [--churn-requests=N] [--seed=N] and
 // --threshold=NAME:VALUE (repeatable; of gmlake, cc/core/thresholds.h);
 // --adversary=NAME|all [--churn-limit=BYTES] [--seed=N] for generated traces, replayed under that limit.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -106,7 +107,15 @@ bool RunChurn(const CommandLine& line) {
   return Run(MakeTrace(name, MakeChurn(line.churn)), options, line.policies);
 }
 
+bool IsAdversary(const std::string& name) {
+  const std::vector<std::string>& names = AdversaryNames();
+  return name == "all" || std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool RunAdversaries(const CommandLine& line) {
+  if (!IsAdversary(*line.adversary)) {
+    return std::fprintf(stderr, "unknown adversary %s\n", line.adversary->c_str()), false;
+  }
   ReplayOptions options = line.replay;
   options.limit = line.churn.limit;
   bool is_ok = true;
