@@ -10,9 +10,12 @@ constexpr int64_t kGranulePerLeftover = 16;
 
 }  // namespace
 
-std::vector<Piece>::const_iterator SmallestFit(const std::vector<Piece>& sorted, Bytes size) {
-  if (sorted.empty() || sorted.back().size() < size) return sorted.end();  // mostly
-  return std::partition_point(sorted.begin(), sorted.end(), [size](const Piece& piece) { return piece.size() < size; });
+const Piece* SmallestFit(const std::vector<Piece>& sorted, Bytes size, BlockId but) {
+  if (sorted.empty() || sorted.back().size() < size) return nullptr;  // mostly
+  const auto is_smaller = [size](const Piece& piece) { return piece.size() < size; };
+  auto fit = std::partition_point(sorted.begin(), sorted.end(), is_smaller);
+  if (fit->block == but) ++fit;
+  return fit == sorted.end() ? nullptr : &*fit;
 }
 
 Ends OpenGranules::Choose(Bytes request) const {
@@ -29,7 +32,7 @@ Ends OpenGranules::Choose(Bytes request) const {
 
 void OpenGranules::TryHead(const Piece& head, Bytes request, Ends* best, Bytes* leftover) const {
   const Bytes rest = (request - head.size()) % granularity_;
-  const Piece* tail = TailFor(rest, head.block);
+  const Piece* tail = SmallestFit(prefixes_, rest, head.block);
   const bool ends_between = rest == Bytes(0);
   if (!ends_between && tail == nullptr) return;
   const Bytes left = ends_between ? Bytes(0) : tail->size() - rest;
@@ -39,14 +42,8 @@ void OpenGranules::TryHead(const Piece& head, Bytes request, Ends* best, Bytes* 
 }
 
 Piece OpenGranules::HeadAlone(Bytes request) const {
-  const auto head = SmallestFit(suffixes_, request % granularity_);
-  return head == suffixes_.end() || head->size() > request ? kNoPiece : *head;
-}
-
-const Piece* OpenGranules::TailFor(Bytes size, BlockId head) const {
-  auto tail = SmallestFit(prefixes_, size);
-  if (tail != prefixes_.end() && tail->block == head) ++tail;  // no block twice in a range
-  return tail == prefixes_.end() ? nullptr : &*tail;
+  const Piece* head = SmallestFit(suffixes_, request % granularity_);
+  return head == nullptr || head->size() > request ? kNoPiece : *head;
 }
 
 }  // namespace gmlake

@@ -25,8 +25,9 @@ struct Ends {
   Bytes size() const { return head.size() + tail.size(); }
 };
 
-// The smallest of `sorted` with at least so many bytes, or its end.
-std::vector<Piece>::const_iterator SmallestFit(const std::vector<Piece>& sorted, Bytes size);
+// The smallest of `sorted` with at least so many bytes, or null. Not one of block `but`, of which there is one at the
+// most, because no block is twice in a range.
+const Piece* SmallestFit(const std::vector<Piece>& sorted, Bytes size, BlockId but = kNone);
 
 // Model: the free ends (`suffixes`) and beginnings (`prefixes`) of granules in use, smallest first. Thread rule: the
 // allocator's lock. Cost: a binary search for each suffix.
@@ -35,7 +36,6 @@ class OpenGranules {
   OpenGranules(std::vector<Piece> suffixes, std::vector<Piece> prefixes, Bytes granularity)
       : suffixes_(std::move(suffixes)), prefixes_(std::move(prefixes)), granularity_(granularity) {}
 
-  bool empty() const { return suffixes_.empty() && prefixes_.empty(); }
   // Ends for a stitch, between which whole granules lie; or only a head, in place of which a smaller rest will be left
   // in another granule; or none.
   Ends Choose(Bytes request) const;
@@ -45,7 +45,6 @@ class OpenGranules {
   void TryHead(const Piece& head, Bytes request, Ends* best, Bytes* leftover) const;
   // The smallest rest with which the stitch takes a whole granule less.
   Piece HeadAlone(Bytes request) const;
-  const Piece* TailFor(Bytes size, BlockId head) const;
 
   const std::vector<Piece> suffixes_;
   const std::vector<Piece> prefixes_;

@@ -72,7 +72,9 @@ TEST(OpenGranules, EndsSpareAGranuleWhateverIsOpen) {
     if (ends.size() == Bytes(0)) continue;
     const Bytes between = request - ends.size();
     ASSERT_LT(AlignUp(between, kGranule), AlignUp(request, kGranule));
-    if (ends.tail.block != kNone) ASSERT_EQ(between % kGranule, Bytes(0));
+    if (ends.tail.block != kNone) {
+      ASSERT_EQ(between % kGranule, Bytes(0));
+    }
     ASSERT_NE(ends.head.block, ends.tail.block);
   }
 }

@@ -66,17 +66,16 @@ class StitchChoice {
   bool FinishWithEnd(bool tight) { return FinishWithSuffix(tight) || FinishWithPrefix(tight); }
 
   bool FinishWithSuffix(bool tight) {
-    const auto fit = SmallestFit(offer_.suffixes, need_);
-    if (fit == offer_.suffixes.end() || (tight && !IsTight(*fit))) return false;
+    const Piece* fit = SmallestFit(offer_.suffixes, need_);
+    if (fit == nullptr || (tight && !IsTight(*fit))) return false;
     head_ = {fit->block, fit->to - need_, fit->to};
     need_ = Bytes(0);
     return true;
   }
 
   bool FinishWithPrefix(bool tight) {
-    auto fit = SmallestFit(offer_.prefixes, need_);
-    if (fit != offer_.prefixes.end() && fit->block == head_.block) ++fit;  // no block twice in a range
-    if (fit == offer_.prefixes.end() || (tight && !IsTight(*fit))) return false;
+    const Piece* fit = SmallestFit(offer_.prefixes, need_, head_.block);
+    if (fit == nullptr || (tight && !IsTight(*fit))) return false;
     tail_ = {fit->block, Bytes(0), need_};
     need_ = Bytes(0);
     return true;
@@ -164,15 +163,25 @@ Selection Stitcher::Choose(const Offer& offer, Bytes request, bool fills) const 
   return few.missing < filling.missing ? few : filling;
 }
 
+bool Stitcher::IsOfGranule(const Piece& end) const {
+  return memory_->blocks[end.block].size == memory_->blocks.granularity();
+}
+
+bool Stitcher::HasOpenGranules(const Offer& offer) const {
+  const auto any = [this](const std::vector<Piece>& ends) {
+    return std::any_of(ends.begin(), ends.end(), [this](const Piece& end) { return IsOfGranule(end); });
+  };
+  return any(offer.suffixes) || any(offer.prefixes);
+}
+
 OpenGranules Stitcher::OpenIn(const Offer& offer) const {
-  const Bytes granularity = memory_->blocks.granularity();
-  const auto open = [&](const std::vector<Piece>& ends) {
+  const auto open = [this](const std::vector<Piece>& ends) {
     std::vector<Piece> rests;
     std::copy_if(ends.begin(), ends.end(), std::back_inserter(rests),
-                 [&](const Piece& end) { return memory_->blocks[end.block].size == granularity; });
+                 [this](const Piece& end) { return IsOfGranule(end); });
     return rests;
   };
-  return OpenGranules(open(offer.suffixes), open(offer.prefixes), granularity);
+  return OpenGranules(open(offer.suffixes), open(offer.prefixes), memory_->blocks.granularity());
 }
 
 Bytes Stitcher::Available() const {

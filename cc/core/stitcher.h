@@ -43,7 +43,7 @@ class Stitcher {
 
   // `fills`: begins and ends in open granules if it can (open_granules.h), though that may take more pieces.
   Selection Choose(const Offer& offer, Bytes request, bool fills) const;
-  bool HasOpenGranules(const Offer& offer) const { return !OpenIn(offer).empty(); }
+  bool HasOpenGranules(const Offer& offer) const;
 
   // The most that Choose could find; free bytes beyond that are of use to smaller requests only.
   Bytes Available() const;
@@ -54,6 +54,7 @@ class Stitcher {
  private:
   void SurveyChunk(const Chunk& chunk, Offer* offer) const;
   Selection ChooseFew(const Offer& offer, Bytes request) const;
+  bool IsOfGranule(const Piece& end) const;
   OpenGranules OpenIn(const Offer& offer) const;
   void SortEnds(std::vector<Piece>* ends) const;
   static Bytes BestEnds(const Offer& offer);
