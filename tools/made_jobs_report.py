@@ -19,6 +19,9 @@ from pathlib import Path
 import made_jobs
 from replay_document import Result, gib, table, verdicts
 from replay_report import (
+    WORST_AGAIN,
+    WORST_LEAST,
+    WORST_RESERVED,
     Bar,
     Measurements,
     build,
@@ -32,7 +35,6 @@ from replay_report import (
 
 FIRST_SEED = 1
 GRANULE = 2 << 20
-LEAST, RESERVED, AGAIN = 1.020, 1.06, 0.01
 
 INTRODUCTION = """\
 # The allocation policy on made jobs
@@ -102,14 +104,14 @@ def row(kind: str, measured: Measurements, seed: int) -> list[str]:
     return [
         kind,
         gib(live),
-        marked(f"{least / live:.4f}", least > min(LEAST * live, bfc["min_limit_bytes"])),
+        marked(f"{least / live:.4f}", least > min(WORST_LEAST * live, bfc["min_limit_bytes"])),
         f"{bfc['min_limit_bytes'] / live:.4f}",
         f"{peak_in_granules(made_jobs.make(kind, seed)) / live:.4f}",
-        marked(f"{reserved / live:.4f}", reserved > RESERVED * live),
+        marked(f"{reserved / live:.4f}", reserved > WORST_RESERVED * live),
         f"{time / 1000:.0f} ms",
         f"{time / 1000 / (live / 2**30):.1f}",
         f"{time / one['duration_us']:.1%}",
-        marked(f"{again:.2%}", again > AGAIN),
+        marked(f"{again:.2%}", again > WORST_AGAIN),
         f"{one['ns_per_op']:.0f}",
     ]
 

@@ -133,6 +133,7 @@ class Trainer:
         gradient = self._loss(tokens, result)
         gradient = self.backward_all(tokens, layers, gradient)
         self.job.free(gradient, *inputs)
+        self.update()
 
     def forward_all(self, tokens: int) -> tuple[list[tuple[int, list[int]]], int]:
         """Each layer's input and what it saved; and the last result."""

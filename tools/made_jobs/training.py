@@ -6,20 +6,20 @@ from .decoder import GPT_2_7B, GPT_125M, GPT_350M, Decoder, Trainer
 from .job import Job
 
 
+def train(trainer: Trainer, steps: int, batch: int, longest: int) -> None:
+    """A length drawn for each batch."""
+    for _ in range(steps):
+        trainer.step(batch, trainer.job.length(longest))
+
+
 def any_length(job: Job) -> None:
-    """A length drawn for each batch, activations kept."""
-    trainer = Trainer(job, GPT_125M)
-    for _ in range(30):
-        trainer.step(8, job.length(1024))
-        trainer.update()
+    """Activations kept."""
+    train(Trainer(job, GPT_125M), steps=30, batch=8, longest=1024)
 
 
 def recomputed(job: Job) -> None:
-    """A length drawn for each batch, activations computed again."""
-    trainer = Trainer(job, GPT_2_7B, recompute=True)
-    for _ in range(10):
-        trainer.step(4, job.length(2048))
-        trainer.update()
+    """Activations computed again."""
+    train(Trainer(job, GPT_2_7B, recompute=True), steps=10, batch=4, longest=2048)
 
 
 def native_resolution(job: Job) -> None:
@@ -28,7 +28,6 @@ def native_resolution(job: Job) -> None:
     for _ in range(12):
         sides = [(job.random.randrange(14, 40), job.random.randrange(14, 40)) for _ in range(12)]
         trainer.step(1, sum(height * width for height, width in sides))
-        trainer.update()
 
 
 def checkpointed(job: Job) -> None:
@@ -36,7 +35,6 @@ def checkpointed(job: Job) -> None:
     trainer = Trainer(job, GPT_350M, recompute=True)
     for step in range(16):
         trainer.step(16, job.length(1024))
-        trainer.update()
         if step % 4 == 3:
             copy_to_host(job, [*trainer.parameters, *trainer.states])
 
@@ -92,7 +90,6 @@ def in_turn(job: Job) -> None:
         trainer = Trainer(job, model)
         for _ in range(3):
             trainer.step(8, job.random.choice([512, 1024]))
-            trainer.update()
         trainer.close()
 
 
