@@ -94,6 +94,10 @@ class Witness final : public Driver {
     Note("host", 0);
     return driver_.WaitOnHost(event);
   }
+  Status WaitOnDevice() override {
+    Note("device", 0);
+    return driver_.WaitOnDevice();
+  }
   Status WaitOnStream(StreamHandle stream, EventHandle event) override {
     Note("stream", Number(stream));
     return driver_.WaitOnStream(stream, event);

@@ -12,6 +12,17 @@ constexpr int kMostWaits = 3;            // for what others free while this thre
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
 
+Status Absurd() { return Status(StatusCode::kOutOfMemory, "no device has so many bytes"); }
+
+// Such that a deadline can be computed.
+std::chrono::milliseconds AtMostAYear(std::chrono::milliseconds time) {
+  return std::clamp<std::chrono::milliseconds>(time, std::chrono::milliseconds(0), std::chrono::hours(24 * 365));
+}
+
+Patience Bounded(const Patience& patience) {
+  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), AtMostAYear(patience.for_mapping)};
+}
+
 Status Asleep() {
   return Status(StatusCode::kFailedPrecondition, "the device is asleep; call gmlake_jax.wake() first");
 }
@@ -21,18 +32,19 @@ Status Asleep() {
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
       copier_(options.copier),
-      patience_(options.patience),
+      patience_(Bounded(options.patience)),
       driver_(driver, &journal_.inventory_log()),
       memory_(driver->granularity(), options.thresholds, options.range_size),
       small_(&memory_),
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),
-      placer_(&driver_, &memory_, &order_, &reclaimer_),
-      preparer_(driver, &driver_, &memory_, options.budget),
-      gate_(options.patience.for_mapping),
+      addresses_(&driver_, &memory_, &order_, &reclaimer_),
+      placer_(&driver_, &memory_, &order_, &reclaimer_, &addresses_),
+      preparer_(driver, &driver_, &memory_, &addresses_, options.budget),
+      gate_(patience_.for_mapping),
       sleeper_(&driver_, &memory_, options.copier),
       leases_(&memory_.chunks) {
-  books_.bytes_limit = options.limit;
+  books_.bytes_limit = std::clamp(options.limit, Bytes(0), kMostBytes);
 }
 
 Allocator::~Allocator() {
@@ -40,7 +52,7 @@ Allocator::~Allocator() {
   RetryPending();
   if (!sleeper_.awake()) return;  // it holds no memory; addresses end with the process
   // Without proof that the work is over, everything stays mapped: a leak that ends with the process, not a fault.
-  if (ProveAll(&lock).ok()) reclaimer_.ReleaseAll();
+  if (ProveAll(&lock)) reclaimer_.ReleaseAll();
 }
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
@@ -55,7 +67,7 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
 // Apart, so that a usual request does not pay for what this needs.
 StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
   if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
-  if (IsAbsurd(size)) return Refuse(size, stream, Status(StatusCode::kOutOfMemory, "no device has so many bytes"));
+  if (IsAbsurd(size)) return Refuse(size, stream, Absurd());
   const Bytes placed = RoundUp(size);
   // Just that is being mapped: no slower than mapping it anew.
   if (gate_.IsFor(placed) && !AwaitPreparation(lock)) return Refuse(size, stream, Asleep());
@@ -72,16 +84,17 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   if (size < SmallPool::kThreshold) return SmallPlacement(small_.Take(size));
   if (placer_.IsNear(books_.bytes_limit)) return Placement();
   const Placement split = placer_.SplitBestFit(size);
-  return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*may_stitch=*/true));
+  return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*at_home=*/false));
 }
 
-// After what could not be freed before, after a mapping under way, whose blocks cannot be recut, and after the device.
-// The last two let go of the lock. `refused`: without any of that.
+// After a mapping under way, whose blocks cannot be recut, after what could not be freed before, and after the device.
+// These let go of the lock. `refused`: without any of that.
 StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                                  std::unique_lock<std::mutex>* lock) {
-  if (!pending_.empty() || gate_.under_way()) {
+  if (!pending_.empty() || gate_.under_way() || order_.has_debts()) {
     if (!AwaitPreparation(lock)) return Asleep();
-    RetryPending();
+    AwaitPending(lock).IgnoreError();  // the request then does without
+    if (!sleeper_.awake()) return Asleep();
     refused = PlaceInOrder(size, stream);
   }
   if (!WaitingMayHelp(refused, size)) return refused;
@@ -103,7 +116,7 @@ StatusOr<Placement> Allocator::PlaceInOrder(Bytes size, StreamHandle stream) {
 // There are bytes enough, but in blocks that cannot be cut before the device is done with them.
 bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const {
   if (placement.ok() || placement.status().code() != StatusCode::kOutOfMemory) return false;
-  const Bytes room = memory_.space.free_bytes() + books_.bytes_limit - memory_.reserved();
+  const Bytes room = memory_.space.free_bytes() + (books_.bytes_limit - memory_.reserved());
   return size <= room && order_.proven() < memory_.ticks();
 }
 
@@ -154,6 +167,7 @@ Bytes Allocator::Trim(Bytes target) {
 }
 
 Status Allocator::SetLimit(Bytes limit) {
+  if (IsAbsurd(limit)) return Status(StatusCode::kInvalidArgument, "no device has " + ToString(limit));
   std::unique_lock<std::mutex> lock(mutex_);
   TrimTo(limit, &lock);
   if (memory_.reserved() > limit) {
@@ -170,7 +184,7 @@ void Allocator::Maintain() {
   if (!sleeper_.awake()) return;
   journal_.OnMaintenance();
   RetryPending();
-  const bool too_much_ahead = NumPreparedUnused() > kMostPreparedUnused;
+  const bool too_much_ahead = memory_.ranges.num_prepared() > kMostPreparedUnused;
   if (!(too_much_ahead || reclaimer_.OverBudget(budget_)) || !order_.MayUnmap().ok()) return;
   order_.Poll(memory_.ticks());
   reclaimer_.DropPrepared(kMostPreparedUnused);
@@ -178,37 +192,42 @@ void Allocator::Maintain() {
 }
 
 Status Allocator::RetireStream(StreamHandle stream) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   RetryPending();
-  AbandonPending(stream);
-  if (!order_.IsHomeNow(stream)) return OkStatus();
-  const Status done = ProveAll(&lock);
-  order_.ForgetHome(done.ok());
-  return done;
+  KeepEndOfPending(stream);
+  return order_.Retire(stream);
 }
 
-// Destroyed in the middle of a capture: nobody can tell any more when such memory is free, so it is never used again.
-// Its bytes stay counted as pending.
-void Allocator::AbandonPending(StreamHandle stream) {
-  const auto lost = [stream](const PendingFree& free) { return free.stream == stream; };
-  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), lost), pending_.end());
+// Where the stream is being captured, nobody can tell when its work is over without a wait for the device.
+void Allocator::KeepEndOfPending(StreamHandle stream) {
+  for (PendingFree& free : pending_) {
+    const bool is_gone = free.end != nullptr || free.debt > 0;  // another stream of the same name
+    if (is_gone || free.stream != stream) continue;
+    const StatusOr<StreamEnd> end = order_.EndOf(stream);
+    if (end.ok()) {
+      free.end = *end;
+    } else {
+      free.debt = order_.AddDebt();
+    }
+  }
 }
 
 StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
   if (size < SmallPool::kThreshold) return PlaceSmall(size, stream);
-  return PlaceLarge(size, stream, /*may_stitch=*/true);
+  return PlaceLarge(size, stream, /*at_home=*/false);
 }
 
-// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth, and at last a lease of its own.
+// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth or a recut block, and at last a lease of its
+// own.
 StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
   const Placement small = SmallPlacement(small_.Take(size));
   if (small.chunk != kNone) return small;
-  ChunkId slab = placer_.TakeContiguous(SmallPool::kSlabSize);
-  if (slab == kNone) slab = placer_.TakeFragment(size);
+  ChunkId slab = placer_.TakeContiguous(RequestOf(SmallPool::kSlabSize, stream, /*at_home=*/true));
+  if (slab == kNone) slab = placer_.TakeFragment(size, SmallPool::kSlabSize);
   if (slab != kNone) return PlaceInSlab(slab, size);
-  StatusOr<Placement> grown = PlaceLarge(SmallPool::kSlabSize, stream, /*may_stitch=*/false);
-  if (grown.ok()) return PlaceInSlab(grown->chunk, size);
-  return PlaceLarge(size, stream, /*may_stitch=*/true);
+  StatusOr<Placement> made = PlaceLarge(SmallPool::kSlabSize, stream, /*at_home=*/true);
+  if (made.ok()) return PlaceInSlab(made->chunk, size);
+  return PlaceLarge(size, stream, /*at_home=*/false);
 }
 
 StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
@@ -220,13 +239,13 @@ Placement Allocator::SmallPlacement(ChunkId chunk) const {
   return chunk == kNone ? Placement() : Placement{chunk, Way::kSmall, memory_.chunks[chunk].address};
 }
 
-StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch) {
-  return placer_.Place(RequestOf(size, stream, may_stitch));
+StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool at_home) {
+  return placer_.Place(RequestOf(size, stream, at_home));
 }
 
-inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, bool may_stitch) const {
-  const Bytes peak = std::max(books_.peak_bytes_in_use, books_.bytes_in_use + size);
-  return {size, stream, books_.bytes_limit, peak, books_.num_allocs, may_stitch, may_wait_};
+inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, bool at_home) const {
+  const Bytes peak = std::max(high_water_, books_.bytes_in_use + size);
+  return {size, stream, books_.bytes_limit, peak, books_.num_allocs, at_home, may_wait_};
 }
 
 Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
@@ -236,6 +255,7 @@ Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHand
   journal_.OnAlloc({placement.address, placement.chunk, size, requested, stream}, placement.way);
   books_.bytes_in_use += size;
   books_.bytes_requested += requested;
+  high_water_ = std::max(high_water_, books_.bytes_in_use);
   books_.peak_bytes_in_use = std::max(books_.peak_bytes_in_use, books_.bytes_in_use);
   window_peak_ = std::max(window_peak_, books_.bytes_in_use);
   books_.peak_bytes_requested = std::max(books_.peak_bytes_requested, books_.bytes_requested);
@@ -253,9 +273,15 @@ void Allocator::Return(ChunkId chunk) {
   memory_.Give(chunk);
 }
 
+Status Allocator::TryAgain(const PendingFree& free) {
+  if (free.end != nullptr) return order_.ReleaseAfter(free.end);
+  if (free.debt == 0) return order_.Release(free.stream);
+  return order_.IsSettled(free.debt) ? OkStatus() : Status(StatusCode::kNotReady, "the device was not waited for yet");
+}
+
 void Allocator::RetryPending() {
   const auto settled = [this](const PendingFree& free) {
-    if (!order_.Release(free.stream).ok()) return false;
+    if (!TryAgain(free).ok()) return false;
     books_.bytes_pending -= PlacedSize(free.chunk);
     Return(free.chunk);
     return true;
@@ -273,7 +299,7 @@ bool Allocator::MayTrim(Bytes target) {
 Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   const PreparationGate::HoldOff none(&gate_);
   AwaitPreparation(lock);
-  RetryPending();
+  AwaitPending(lock).IgnoreError();  // what is still pending is not given back
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {
     given += reclaimer_.Trim(target);
@@ -285,21 +311,27 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
 
 // Waits until the device is done with all that is free now.
 Status Allocator::AwaitDevice(std::unique_lock<std::mutex>* lock) {
-  const StatusOr<Mark> mark = order_.Record(memory_.ticks());
+  StatusOr<Mark> mark = order_.Record(memory_.ticks());
   if (!mark.ok()) return mark.status();
   ++books_.num_device_waits;
   lock->unlock();
-  const Status done = order_.Wait(*mark);
+  const Status done = order_.Wait(&*mark);
   lock->lock();
   if (done.ok()) order_.Prove(*mark);
   return done;
 }
 
-// Waits until the device is done with all that is free, other threads' frees in the meantime included.
-Status Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
-  Status done;
-  while (done.ok() && order_.proven() < memory_.ticks()) done = AwaitDevice(lock);
+// What could not be freed before, if need be after a wait for the device.
+Status Allocator::AwaitPending(std::unique_lock<std::mutex>* lock) {
+  const Status done = order_.has_debts() ? AwaitDevice(lock) : OkStatus();
+  RetryPending();
   return done;
+}
+
+// Is the device done with all that is free? Nobody else uses the allocator any more.
+bool Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
+  if (!AwaitPending(lock).ok()) return false;
+  return order_.proven() == memory_.ticks() || AwaitDevice(lock).ok();
 }
 
 Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) {

@@ -16,6 +16,7 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/core/address_source.h"
 #include "cc/core/counting_driver.h"
 #include "cc/core/journal.h"
 #include "cc/core/lease_table.h"
@@ -65,8 +66,8 @@ struct SleepRequest {
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: DESIGN, 1 to 8; CheckInvariants
 // says which does not hold. Thread rule: every method may be called from any thread, from callbacks of the device too;
 // one lock per device, held across the driver calls of a request that must map, but never while the device is waited
-// for. Cost: Allocate and Free take no driver call in a steady step and about 100 ns. Trim, SetLimit and RetireStream
-// wait for the device if need be, and so does a request that would otherwise be refused; Maintain never does.
+// for. Cost: Allocate and Free take no driver call in a steady step and about 100 ns. Trim and SetLimit wait for the
+// device if need be, and so does a request that would otherwise be refused; Maintain never does.
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);
@@ -89,7 +90,7 @@ class Allocator {
   // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
   // `recording`, if given, gets the recording up to the same instant.
   Snapshot TakeSnapshot(Recording* recording = nullptr);
-  // From now on the last `max_events` events are kept; 0 stops it. Starting again starts anew.
+  // From now on the last `max_events` events are kept, at most 2^26 (3.5 GiB); 0 stops it. Starting again starts anew.
   void Record(int64_t max_events);
   bool is_recording() const;
   // The program names this moment in the recording, with this thread's label.
@@ -100,9 +101,12 @@ class Allocator {
   bool ReadTrack(int64_t id, TrackStats* stats, bool end);
   // Gives idle physical blocks back until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
-  // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use.
+  // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use; kInvalidArgument for
+  // what no device has.
   Status SetLimit(Bytes limit);
-  // To be called before `stream` is destroyed: its handle is never used again. Waits for its work if need be.
+  // To be called before `stream` is destroyed: its handle is never used again. Does not wait for its work; whoever gets
+  // its memory next does. kFailedPrecondition: it is being captured, and memory that it freed can be lent again only
+  // once the device has been waited for.
   Status RetireStream(StreamHandle stream);
   // What was asked of this allocator, for those who decide when idle memory goes back.
   Demand TakeDemand();
@@ -136,10 +140,13 @@ class Allocator {
   std::string CheckInvariants() const;
 
  private:
-  // A lease whose last stream could not be ordered yet (it was being captured).
+  // A lease whose last stream could not be ordered yet: it, or the home stream, was being captured. Once the stream is
+  // gone, its end is kept, or the number of the debt that must be settled.
   struct PendingFree {
     ChunkId chunk;
     StreamHandle stream;
+    StreamEnd end = nullptr;
+    int64_t debt = 0;
   };
 
   static constexpr Bytes kAlignment{256};  // what XLA expects of device memory
@@ -151,22 +158,24 @@ class Allocator {
   StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
   Placement SmallPlacement(ChunkId chunk) const;
   StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
-  StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool may_stitch);
+  StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool at_home);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
-  Placer::Request RequestOf(Bytes size, StreamHandle stream, bool may_stitch) const;
+  Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
   std::unique_ptr<Preparation> BeginPreparation();
-  int64_t NumPreparedUnused() const;
   void RetryPending();
-  void AbandonPending(StreamHandle stream);
+  Status TryAgain(const PendingFree& free);
+  void KeepEndOfPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
   bool AwaitPreparation(std::unique_lock<std::mutex>* lock);
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
   Status AwaitDevice(std::unique_lock<std::mutex>* lock);
-  Status ProveAll(std::unique_lock<std::mutex>* lock);
+  bool ProveAll(std::unique_lock<std::mutex>* lock);
+  StatusOr<SleepReport> FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
+  Status AwaitPending(std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
@@ -179,12 +188,14 @@ class Allocator {
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
   Status AwaitMark(const Mark& mark, std::chrono::milliseconds patience);
+  Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
   std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
   std::string CheckSpace() const;
   std::string CheckBlocks() const;
   std::string CheckSeams() const;
   std::string CheckRanges() const;
   std::string CheckRangeLeases() const;
+  std::string CheckAddresses() const;
   std::string CheckLeases() const;
   std::string CheckPreparation() const;
   std::string CheckBooks() const;
@@ -203,6 +214,7 @@ class Allocator {
   SmallPool small_;
   StreamOrder order_;
   Reclaimer reclaimer_;
+  AddressSource addresses_;
   Placer placer_;
   Preparer preparer_;
   PreparationGate gate_;
@@ -210,6 +222,8 @@ class Allocator {
   LeaseTable leases_;
   std::vector<PendingFree> pending_;
   bool may_wait_ = true;                        // may the placer refuse a request because waiting would help?
+  bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
+  Bytes high_water_;                            // most bytes ever in use: what placing depends on, never reset
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
   Bytes window_peak_;                           // of bytes in use, since TakeDemand
   AllocatorStats books_;                        // the fields that are kept; the others are computed in Stats()

@@ -30,10 +30,6 @@ std::unique_ptr<Preparation> Allocator::BeginPreparation() {
   return preparer_.Begin();
 }
 
-int64_t Allocator::NumPreparedUnused() const {
-  return preparer_.num_prepared() - placer_.num_prepared_used() - reclaimer_.num_prepared_dropped();
-}
-
 // False: the device was put to sleep meanwhile.
 bool Allocator::AwaitPreparation(std::unique_lock<std::mutex>* lock) {
   gate_.Await(lock);

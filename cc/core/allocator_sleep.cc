@@ -11,6 +11,7 @@ namespace gmlake {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(1);
+constexpr std::chrono::hours kLongest(24 * 365);  // such that a deadline can be computed
 
 Status Unable() { return Status(StatusCode::kNotSupported, "this device has no way to copy its memory to the host"); }
 
@@ -23,10 +24,26 @@ Status Mapping() {
   return Status(StatusCode::kFailedPrecondition, "memory is being mapped in the background, and takes long; try again");
 }
 
+Status Moving() {
+  return Status(StatusCode::kFailedPrecondition, "the device is just falling asleep or waking; try again");
+}
+
 Status FreedInCapture() {
   return Status(StatusCode::kFailedPrecondition,
                 "memory was freed on a stream that is being captured; end the capture and try again");
 }
+
+// True while it lives. Made and destroyed under the lock.
+class Use {
+ public:
+  explicit Use(bool* flag) : flag_(flag) { *flag_ = true; }
+  ~Use() { *flag_ = false; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  bool* const flag_;
+};
 
 }  // namespace
 
@@ -34,6 +51,7 @@ Status Allocator::PrepareSleep(std::optional<Bytes> size) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();
   if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  if (copying_) return Moving();
   return sleeper_.Prepare(size);
 }
 
@@ -42,23 +60,31 @@ StatusOr<Bytes> Allocator::Unprepared() { return sleeper_.unprepared(); }
 StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();
+  if (copying_) return Moving();
   if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  const Use copying(&copying_);
+  return FallAsleep(request, &lock);
+}
+
+StatusOr<SleepReport> Allocator::FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock) {
   const PreparationGate::HoldOff none(&gate_);
-  if (!gate_.Await(&lock)) return Mapping();
-  const Status idle = AwaitIdle(request.patience, &lock);
+  if (!gate_.Await(lock)) return Mapping();
+  const Status idle = AwaitIdle(request.patience, lock);
   if (!idle.ok()) return idle;
-  if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device was put to sleep meanwhile");
   const Bytes released = reclaimer_.Trim(Bytes(0));
-  StatusOr<SleepReport> report = sleeper_.Sleep(LeasesTagged(request.dropped_tags), &lock);
+  StatusOr<SleepReport> report = sleeper_.Sleep(LeasesTagged(request.dropped_tags), lock);
   if (report.ok()) report->given += released;
   return report;
 }
 
 StatusOr<SleepReport> Allocator::Wake() {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (copying_) return Moving();
   if (sleeper_.awake()) return SleepReport();
-  if (!sleeper_.asleep()) return Status(StatusCode::kFailedPrecondition, "the device is just falling asleep or waking");
-  return sleeper_.Wake(books_.bytes_limit, &lock);
+  const Use copying(&copying_);
+  const StatusOr<SleepReport> report = sleeper_.Wake(books_.bytes_limit, &lock);
+  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
+  return report;
 }
 
 bool Allocator::IsAsleep() const {
@@ -76,7 +102,7 @@ bool Allocator::ReadAsleep(Address address, Bytes size, char* to) const {
 
 void Allocator::ReleaseHostStore() {
   std::lock_guard<std::mutex> lock(mutex_);
-  sleeper_.ReleaseStore();
+  if (!copying_) sleeper_.ReleaseStore();
 }
 
 bool Allocator::Tag(Address address, int32_t tag) {
@@ -96,7 +122,7 @@ std::unordered_set<ChunkId> Allocator::LeasesTagged(const std::vector<int32_t>& 
 
 // What our own streams have queued must be over soon; what nobody told us about is waited for.
 Status Allocator::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock) {
-  RetryPending();
+  AwaitPending(lock).IgnoreError();  // what is still pending says why
   if (!pending_.empty()) return FreedInCapture();
   const StatusOr<Mark> mark = order_.Record(memory_.ticks());
   if (!mark.ok()) return mark.status();
@@ -109,15 +135,22 @@ Status Allocator::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock
 }
 
 Status Allocator::AwaitMark(const Mark& mark, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (mark.event.recorded()) {
-    const StatusOr<bool> complete = driver_.IsComplete(mark.event.get());
-    if (!complete.ok()) return complete.status();
-    if (*complete) break;
-    if (std::chrono::steady_clock::now() >= deadline) return Busy();
-    std::this_thread::sleep_for(kPause);
+  const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(patience, kLongest);
+  for (const StreamEnd& end : mark.events) {
+    const Status done = AwaitEnd(*end, deadline);
+    if (!done.ok()) return done;
   }
   return OkStatus();
+}
+
+Status Allocator::AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline) {
+  StatusOr<bool> complete = driver_.IsComplete(end.get());
+  while (complete.ok() && !*complete) {
+    if (std::chrono::steady_clock::now() >= deadline) return Busy();
+    std::this_thread::sleep_for(kPause);
+    complete = driver_.IsComplete(end.get());
+  }
+  return complete.status();
 }
 
 }  // namespace gmlake

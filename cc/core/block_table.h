@@ -52,6 +52,12 @@ class BlockTable {
         shift_(__builtin_ctzll(static_cast<uint64_t>(granularity.count()))) {}
 
   void AddRange(Address base, Bytes size) { ranges_.push_back({base, size, {}, {}}); }
+  // As they were reserved, with the granule after each range.
+  Bytes address_bytes() const {
+    Bytes bytes(0);
+    for (const PrimitiveRange& range : ranges_) bytes += range.size + granularity_;
+    return bytes;
+  }
   const std::vector<PrimitiveRange>& ranges() const { return ranges_; }
 
   BlockId Add(BlockHandle handle, Address home, Bytes size);

@@ -119,6 +119,7 @@ ChunkId ChunkList::Open(ChunkId hole, Bytes offset, Bytes size) {
   Unbin(hole);
   const ChunkId id = Isolate(hole, offset, size);
   at(id).state = ChunkState::kFree;
+  RebinBefore(hole);
   return id;
 }
 
@@ -129,17 +130,23 @@ ChunkId ChunkList::Close(ChunkId free, Bytes offset, Bytes size) {
   ChunkId id = Isolate(free, offset, size);
   at(id).state = ChunkState::kHole;
   id = Coalesce(id);
-  const ChunkId previous = at(id).previous;
-  if (previous != kNone && at(previous).state == ChunkState::kFree) {
-    Unbin(previous);  // it may have become the tail
-    Bin(previous);
-  }
+  RebinBefore(id);
   return id;
+}
+
+// The chunk before a hole that begins or ends elsewhere now, or is no hole any more: it may be the tail, or may no
+// longer be.
+void ChunkList::RebinBefore(ChunkId hole) {
+  const ChunkId previous = at(hole).previous;
+  if (previous == kNone || at(previous).state != ChunkState::kFree) return;
+  Unbin(previous);
+  Bin(previous);
 }
 
 void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
   Unbin(hole);
   at(Isolate(hole, offset, size)).state = ChunkState::kUsed;
+  RebinBefore(hole);
 }
 
 void ChunkList::Bin(ChunkId id) {
@@ -206,6 +213,7 @@ std::string ChunkList::CheckChunk(const Chunk& chunk) const {
   if (chunk.size <= Bytes(0)) return "a chunk without bytes";
   const bool free = chunk.state == ChunkState::kFree && !chunk.tail;
   if (free != bins_.Contains(chunk.size, chunk.address)) return "bins do not match the free chunks";
+  if (chunk.tail != (chunk.state == ChunkState::kFree && IsTail(chunk))) return "a tail is not the end of its region";
   return "";
 }
 

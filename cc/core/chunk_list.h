@@ -79,6 +79,7 @@ class ChunkList {
   // Joins two neighbours of equal state; the left keeps its number.
   ChunkId Merge(ChunkId left, ChunkId right);
   ChunkId Coalesce(ChunkId id);
+  void RebinBefore(ChunkId hole);
   bool IsTail(const Chunk& chunk) const;
   void BinFree(ChunkId id);
   void UnbinFree(ChunkId id);

@@ -75,6 +75,7 @@ class CountingDriver final : public Driver {
   }
   StatusOr<bool> IsComplete(EventHandle event) override { return driver_->IsComplete(event); }
   Status WaitOnHost(EventHandle event) override { return driver_->WaitOnHost(event); }
+  Status WaitOnDevice() override { return driver_->WaitOnDevice(); }
   Status WaitOnStream(StreamHandle stream, EventHandle event) override { return driver_->WaitOnStream(stream, event); }
   void DestroyEvent(EventHandle event) override { driver_->DestroyEvent(event); }
   StatusOr<bool> IsCapturing(StreamHandle stream) override { return driver_->IsCapturing(stream); }

@@ -9,17 +9,19 @@ constexpr Bytes kLargestChunk = MiB(64);  // what the first copy waits for, and 
 constexpr Bytes kUnit = MiB(2);           // a huge page of the host
 constexpr Bytes kLeftToHost = MiB(256);   // a machine whose memory is locked to the last page serves nobody
 constexpr int64_t kMostThreads = 16;
+constexpr Bytes kMostBytes(int64_t{1} << 46);  // more than any host has, and small enough to add up
 
 }  // namespace
 
 Status HostStore::Prepare(Bytes size) {
+  if (size > kMostBytes) return Status(StatusCode::kOutOfMemory, "no host has " + ToString(size));
   const Status opened = copier_->Open();
   if (!opened.ok()) return opened;
   if (IsQuiet()) Settle();
   const std::lock_guard<std::mutex> lock(mutex_);
   const Bytes made = SizeIn(State::kMade);
   const Bytes wanted = SizeIn(State::kWanted) + SizeIn(State::kBegun) + SizeIn(State::kFailed);
-  const Bytes more = std::max(AlignUp(size, kUnit) - made - wanted, Bytes(0));
+  const Bytes more = std::max(AlignUp(std::max(size, Bytes(0)), kUnit) - made - wanted, Bytes(0));
   const Status possible = CheckHost(wanted + more);
   if (!possible.ok()) return possible;
   ++requests_;

@@ -108,8 +108,28 @@ std::string Allocator::CheckRangeLeases() const {
   return problem;
 }
 
+// The addresses of stitched ranges: each in at most one of them, and free in none.
+std::string Allocator::CheckAddresses() const {
+  std::string problem = memory_.addresses.Check();
+  std::map<Address, Bytes> taken;
+  int64_t prepared = 0;
+  memory_.ranges.ForEach([&](RangeId id) {
+    taken[memory_.ranges[id].base] = memory_.ranges[id].reserved;
+    prepared += memory_.ranges[id].prepared ? 1 : 0;
+  });
+  Address end;
+  for (const auto& [base, size] : taken) {
+    if (base < end) problem = "two ranges share addresses";
+    if (memory_.addresses.IsFree({base, size})) problem = "a range's addresses are free";
+    end = base + size;
+  }
+  if (prepared != memory_.ranges.num_prepared()) problem = "ranges made ahead do not add up";
+  return problem;
+}
+
 std::string Allocator::CheckRanges() const {
   std::string problem = CheckRangeLeases();
+  if (problem.empty()) problem = CheckAddresses();
   if (problem.empty()) problem = memory_.ranges.room().Check();
   memory_.ranges.ForEach([&](RangeId id) {
     Bytes size(0);
@@ -164,6 +184,7 @@ std::string Allocator::CheckBooks() const {
     requested += memory_.chunks[first].requested;
   });
   if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
+  if (high_water_ < in_use) return "the high-water mark is below what is in use";
   if (leases_.count() != books_.num_allocs - books_.num_frees) return "live leases do not add up";
   const Bytes known =
       in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() + small_.free_bytes();

@@ -30,8 +30,6 @@ inline Bytes SizeOf(const std::vector<RowMapping>& row) {
   return size;
 }
 
-// Fresh addresses for a row of `size`, with room to extend it where the driver has that many.
-StatusOr<Site> ReserveSite(Bytes size, Transaction* transaction);
 // One after the other from `at` on, and opened by one call.
 Status MapRow(Address at, const std::vector<RowMapping>& row, Transaction* transaction);
 

@@ -38,17 +38,27 @@ void Memory::EndLeaseOf(RangeId range) {
 
 void Memory::AvoidWreckage() {
   for (const Wreckage::Place& place : wreckage.mapped) {
-    SpoilHole(place);
+    SpoilPlace(place);
     Pin(place.block);
   }
   wreckage.mapped.clear();
 }
 
-// A place in no hole is at the end of a stitched range, or in one that was never finished and will not be used.
-void Memory::SpoilHole(const Wreckage::Place& place) {
+// A place in no hole is at the end of a stitched range, or in one that was never finished.
+void Memory::SpoilPlace(const Wreckage::Place& place) {
   const ChunkId hole = HoleAt(place.address);
-  if (hole != kNone) space.Spoil(hole, place.address - chunks[hole].address, place.size);
+  if (hole != kNone) return space.Spoil(hole, place.address - chunks[hole].address, place.size);
   ranges.Seal(place.address);
+  addresses.Spoil({place.address, place.size});
+}
+
+void Memory::TakeBackRoom() {
+  ranges.ForEach([this](RangeId id) {
+    StitchedRange& range = ranges[id];
+    if (range.reserved == range.size) return;
+    addresses.Give({range.base + range.size, range.reserved - range.size});
+    range.reserved = range.size;
+  });
 }
 
 void Memory::Pin(BlockHandle handle) {

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "cc/core/address_space.h"
 #include "cc/core/block_table.h"
 #include "cc/core/chunk.h"
 #include "cc/core/chunk_list.h"
@@ -16,11 +17,12 @@
 
 namespace gmlake {
 
-// Addresses reserved for a primitive range. They cost nothing; several times what the device has keeps growth
-// contiguous after trims have left holes.
+// How many addresses are reserved at a time, and in all. Several times what the device has keeps growth contiguous after
+// trims have left holes; but all devices of a process share 128 TiB.
 struct RangeSize {
   int64_t per_total = 4;
   Bytes least = GiB(1);
+  Bytes budget = GiB(8 << 10);
 };
 
 // Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
@@ -33,6 +35,11 @@ struct Memory {
   // Physical bytes held, in use, idle or in doubt.
   Bytes reserved() const { return blocks.bytes() - asleep + wreckage.bytes; }
 
+  // Addresses reserved with the driver, for blocks' homes and for stitched ranges.
+  Bytes address_bytes() const { return blocks.address_bytes() + addresses.reserved(); }
+  // No stitched range can be extended any more; the addresses that were kept for that are free.
+  void TakeBackRoom();
+
   // Makes the pieces used, in this order, as one lease; returns its first chunk. All their bytes must be free.
   ChunkId Take(const std::vector<Piece>& pieces);
   // The same for bytes that follow each other at home.
@@ -41,8 +48,15 @@ struct Memory {
   void Give(ChunkId first);
   // How often something came free. Tells what was free already when an event was recorded.
   int64_t ticks() const { return ticks_; }
-  // To be called after a transaction. Where it left mappings that would not come off, nothing grows any more, and their
-  // blocks are not released.
+  // Runs the driver's steps in `execute(&transaction)` wholly or not at all.
+  template <typename Execute>
+  Status Transact(Driver* driver, Execute execute) {
+    const Status status = TransactAlone(driver, execute);
+    AvoidWreckage();
+    return status;
+  }
+  // Where a transaction left mappings that would not come off, nothing grows any more, and their blocks are not
+  // released.
   void AvoidWreckage();
 
   // Is all of the block free?
@@ -55,6 +69,7 @@ struct Memory {
   ChunkStore chunks;
   BlockTable blocks;
   ChunkList space{&chunks, &blocks, /*small=*/false};
+  AddressSpace addresses;  // of stitched ranges
   RangeTable ranges{&blocks, &chunks, thresholds.few_ranges};
   Wreckage wreckage;         // held by the driver but in no table
   Bytes asleep;              // of the blocks in the table, those without memory for now (sleeper.h)
@@ -62,8 +77,15 @@ struct Memory {
   int64_t num_quarantined_blocks = 0;
 
  private:
+  template <typename Execute>
+  Status TransactAlone(Driver* driver, Execute execute) {
+    Transaction transaction(driver, &wreckage);
+    Status status = execute(&transaction);
+    if (status.ok()) transaction.Commit();
+    return status;
+  }
   void EndLeaseOf(RangeId range);
-  void SpoilHole(const Wreckage::Place& place);
+  void SpoilPlace(const Wreckage::Place& place);
   void Pin(BlockHandle handle);
 
   int64_t ticks_ = 0;

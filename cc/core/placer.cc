@@ -25,7 +25,7 @@ StatusOr<Placement> Placer::Place(const Request& request) {
 StatusOr<Placement> Placer::PlaceBy(const Request& request, const Outlook& outlook) {
   if (outlook.may_split() && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
   Placement placement;
-  if (request.may_stitch && Reuse(request, outlook, &placement)) return placement;
+  if (!request.at_home && Reuse(request, outlook, &placement)) return placement;
   if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
   return MapMore(request, outlook);
 }
@@ -53,14 +53,16 @@ ChunkId Placer::Room(Bytes size) const {
   return free != kNone ? free : memory_->space.TailFit(size);
 }
 
-ChunkId Placer::TakeContiguous(Bytes size) {
-  const ChunkId free = memory_->space.BestFit(size);
-  return free == kNone ? kNone : memory_->space.Take(free, Bytes(0), size);
+ChunkId Placer::TakeContiguous(const Request& request) {
+  const Outlook outlook = Look(request);
+  const bool taken = outlook.may_split() && !outlook.tail;
+  return taken ? memory_->space.Take(outlook.free, outlook.fit.offset, request.size) : kNone;
 }
 
-ChunkId Placer::TakeFragment(Bytes size) {
+ChunkId Placer::TakeFragment(Bytes size, Bytes most) {
   const ChunkId free = memory_->space.BestFit(size);
-  return free == kNone ? kNone : memory_->space.Take(free, Bytes(0), memory_->chunks[free].size);
+  if (free == kNone || memory_->chunks[free].size > most) return kNone;
+  return memory_->space.Take(free, Bytes(0), memory_->chunks[free].size);
 }
 
 // As if seams cost nothing.
@@ -73,18 +75,23 @@ Placer::Outlook Placer::LookAway(const Request& request) const {
 
 Placer::Outlook Placer::Look(const Request& request) const {
   Outlook outlook = LookAway(request);
-  if (!IsNear(request.limit)) return outlook;
+  if (!MindsSeams(request)) return outlook;
   if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
   const bool costs = outlook.free == kNone || outlook.fit.seam > Bytes(0);
   if (costs && memory_->blocks.seamed_bytes() > SeamBudget(request)) BeThrifty(request, &outlook);
   return outlook;
 }
 
+// A slab does wherever it is placed: it may outlive all that lies beside it.
+bool Placer::MindsSeams(const Request& request) const {
+  return IsNear(request.limit) || (request.at_home && memory_->blocks.seamed_bytes() > SeamBudget(request));
+}
+
 void Placer::BeThrifty(const Request& request, Outlook* outlook) const {
   const bool has_room = outlook->free != kNone;
   if (has_room && FindNeatRoom(request.size, outlook)) return;
-  outlook->thrifty = request.may_stitch;
-  outlook->wasteful = outlook->thrifty && has_room;
+  outlook->thrifty = true;
+  outlook->wasteful = has_room;
 }
 
 // A larger chunk than the best fit, in which no seam is added.
@@ -108,7 +115,9 @@ Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
 }
 
 Bytes Placer::SeamBudget(const Request& request) const {
-  return (request.limit - std::min(request.limit, request.peak)) / memory_->thresholds.spare_per_seams;
+  const Thresholds& t = memory_->thresholds;
+  const Bytes spare = (request.limit - std::min(request.limit, request.peak)) / t.spare_per_seams;
+  return request.at_home ? std::min(spare, request.limit / t.limit_per_seams) : spare;
 }
 
 bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* placement) {
@@ -144,7 +153,7 @@ StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlo
     StatusOr<Placement> grown = Grow(request, GrowthAllowance(InputOf(request)));
     if (!IsOutOfMemory(grown)) return grown;
   }
-  if (request.may_stitch) {
+  if (!request.at_home || outlook.thrifty) {
     StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
     if (!IsOutOfMemory(stitched)) return stitched;
   }
@@ -164,7 +173,7 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
 
 // A stitch that creates as much as plain growth would has no advantage over it.
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
-  StitchPlan plan = planner_.Plan(request.size, IsNear(request.limit));
+  StitchPlan plan = PlanStitch(request);
   if (outlook.thrifty) plan = Recut(request, plan);
   return outlook.thrifty && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, outlook, plan);
 }
@@ -177,7 +186,7 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& 
   }
   if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
   const Address home = HomeOf(plan, missing);
-  if (home.is_null()) return Stitch(request, plan);
+  if (home.is_null()) return request.at_home ? OutOfMemory(request.size) : Stitch(request, plan);
   return Placement{memory_->TakeInterval(home, home + request.size), Way::kSplit, home};
 }
 
@@ -216,7 +225,11 @@ StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   std::vector<BlockId> taken = plan.kept;
   for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
   const Address home = recutter_.Recut(memory_->blocks[tail.block].size, tail.to, taken, plan.range);
-  return home.is_null() ? planner_.Plan(request.size, IsNear(request.limit)) : EndWith(plan, home, tail.to);
+  return home.is_null() ? PlanStitch(request) : EndWith(plan, home, tail.to);
+}
+
+StitchPlan Placer::PlanStitch(const Request& request) {
+  return request.at_home ? planner_.PlanAtHome(request.size) : planner_.Plan(request.size, IsNear(request.limit));
 }
 
 // The plan with `size` bytes in the blocks from `home` on instead of its tail.
@@ -240,8 +253,10 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
   StitchedRange& range = memory_->ranges[id];
   ++range.leases;
   range.last_use = request.number;
-  num_prepared_used_ += range.prepared ? 1 : 0;
-  range.prepared = false;
+  if (range.prepared) {
+    ++num_prepared_used_;
+    memory_->ranges.SetPrepared(id, false);
+  }
   const Address address = range.base + offset;
   const ChunkId chunk = memory_->Take(memory_->ranges.PiecesOf(id, offset, request.size));
   memory_->chunks[chunk].range = id;

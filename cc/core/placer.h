@@ -19,6 +19,7 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/core/address_source.h"
 #include "cc/core/grower.h"
 #include "cc/core/memory.h"
 #include "cc/core/reclaimer.h"
@@ -42,13 +43,13 @@ struct Placement {
 // Thread rule: the allocator's lock. Cost: see the list above.
 class Placer {
  public:
-  Placer(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
+  Placer(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer, AddressSource* addresses)
       : driver_(driver),
         memory_(memory),
         order_(order),
         grower_(driver, memory),
         planner_(memory),
-        mapper_(driver, memory, &grower_),
+        mapper_(driver, memory, &grower_, addresses),
         recutter_(driver, memory, order, reclaimer) {}
 
   struct Request {
@@ -57,7 +58,7 @@ class Placer {
     Bytes limit;
     Bytes peak;       // most bytes ever leased, this request included
     int64_t number;   // counts requests
-    bool may_stitch;  // false: only addresses of a primitive range will do (slabs)
+    bool at_home;     // only addresses of a primitive range will do: a slab, which may live long
     bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
@@ -74,10 +75,10 @@ class Placer {
     return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
   }
 
-  // Splits only: room for a slab where there is some already.
-  ChunkId TakeContiguous(Bytes size);
-  // The smallest free chunk that has `size` bytes, all of it.
-  ChunkId TakeFragment(Bytes size);
+  // Splits only: room where there is some already, not at the tail, without more seams than the budget has.
+  ChunkId TakeContiguous(const Request& request);
+  // The smallest free chunk that has `size` bytes, all of it, if it has at most `most`.
+  ChunkId TakeFragment(Bytes size, Bytes most);
 
   const Stitcher& stitcher() const { return planner_.stitcher(); }
   // Ranges that were made before they were asked for, and then were.
@@ -95,6 +96,8 @@ class Placer {
     bool may_split() const { return free != kNone && !wasteful; }
   };
 
+  bool MindsSeams(const Request& request) const;
+  StitchPlan PlanStitch(const Request& request);
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
   void BeThrifty(const Request& request, Outlook* outlook) const;

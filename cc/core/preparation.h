@@ -28,26 +28,24 @@ struct PreparationPlan {
   std::vector<BlockId> blocks;  // none: there is nothing to prepare
 };
 
-// Model: a plan, then a row of mappings at fresh addresses, or none. Invariant: Map touches nothing but the driver and
+// Model: a plan, then a row of mappings at the site, or none. Invariant: Map touches nothing but the driver and
 // this. Thread rule: one thread. Cost: 37 us per mapping.
 class Preparation {
  public:
   static constexpr size_t kMostMappings = 1000;
   static_assert(3 * kMostMappings < InventoryLog::kMostCalls, "its calls, and their undoing, must fit in one log");
 
-  // `row`: the blocks of the plan as the driver knows them.
-  Preparation(Driver* driver, PreparationPlan plan, std::vector<RowMapping> row)
-      : plan_(std::move(plan)), row_(std::move(row)), driver_(driver, &log_) {}
+  // `row`: the blocks of the plan as the driver knows them; `site`: addresses for them.
+  Preparation(Driver* driver, PreparationPlan plan, std::vector<RowMapping> row, const Site& site)
+      : plan_(std::move(plan)), row_(std::move(row)), site_(site), driver_(driver, &log_) {}
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
 
   // All of it or, after an error of the driver, nothing but what would not come off again.
   void Map() {
     Transaction transaction(&driver_, &wreckage_);
-    const StatusOr<Site> site = ReserveSite(SizeOf(row_), &transaction);
-    if (!site.ok() || !MapRow(site->at, row_, &transaction).ok()) return;
+    if (!MapRow(site_.at, row_, &transaction).ok()) return;
     transaction.Commit();
-    site_ = *site;
     mapped_ = true;
   }
 
@@ -60,11 +58,11 @@ class Preparation {
  private:
   const PreparationPlan plan_;
   const std::vector<RowMapping> row_;
+  const Site site_;
   Recorder recorder_;  // off
   InventoryLog log_{&recorder_};
   CountingDriver driver_;
   Wreckage wreckage_;
-  Site site_{};
   bool mapped_ = false;
 };
 

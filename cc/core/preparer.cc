@@ -28,9 +28,17 @@ std::unique_ptr<Preparation> Preparer::Begin() {
     const PreparationPlan plan = Plan(request);
     if (plan.blocks.empty() || !FitsBudget(plan)) continue;
     expected_.Remove(request);
-    return std::make_unique<Preparation>(driver_, plan, Mark(plan));
+    return Begin(plan);
   }
   return nullptr;
+}
+
+std::unique_ptr<Preparation> Preparer::Begin(const PreparationPlan& plan) {
+  Bytes size(0);
+  for (BlockId id : plan.blocks) size += memory_->blocks[id].size;
+  const StatusOr<Site> site = addresses_->Take(size);
+  if (!site.ok()) return nullptr;
+  return std::make_unique<Preparation>(driver_, plan, Mark(plan), *site);
 }
 
 // Would the request find room without a mapping?
@@ -82,6 +90,7 @@ void Preparer::End(Preparation* done, int64_t number) {
   if (done->mapped()) return Publish(*done, number);
   Add(done->wreckage());
   memory_->AvoidWreckage();
+  addresses_->Return(done->site());
 }
 
 // As if it had just been used, so that it is not the first to be reclaimed.
@@ -89,7 +98,7 @@ void Preparer::Publish(const Preparation& done, int64_t number) {
   const PreparationPlan& plan = done.plan();
   const RangeId id = memory_->ranges.Add(done.site().at, done.site().reserved, plan.blocks);
   memory_->ranges[id].last_use = number;
-  memory_->ranges[id].prepared = true;
+  memory_->ranges.SetPrepared(id, true);
   if (plan.complete) memory_->ranges.AddRecipe(plan.request, id, plan.offset, number);
   ++num_prepared_;
 }

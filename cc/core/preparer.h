@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "cc/base/bytes.h"
+#include "cc/core/address_source.h"
 #include "cc/core/counting_driver.h"
 #include "cc/core/expectations.h"
 #include "cc/core/memory.h"
@@ -25,8 +26,8 @@ namespace gmlake {
 class Preparer {
  public:
   // `driver`: for the calls without the lock. They are told to `books` afterwards.
-  Preparer(Driver* driver, CountingDriver* books, Memory* memory, const ReclaimBudget& budget)
-      : driver_(driver), books_(books), memory_(memory), budget_(budget), stitcher_(memory) {}
+  Preparer(Driver* driver, CountingDriver* books, Memory* memory, AddressSource* addresses, const ReclaimBudget& budget)
+      : driver_(driver), books_(books), memory_(memory), addresses_(addresses), budget_(budget), stitcher_(memory) {}
 
   // `request`: a size as it is placed.
   void Expect(Bytes request) { expected_.Add(request); }
@@ -44,6 +45,7 @@ class Preparer {
   PreparationPlan Plan(Bytes request) const;
   bool GrowsInstead(Bytes request, Bytes missing) const;
   bool FitsBudget(const PreparationPlan& plan) const;
+  std::unique_ptr<Preparation> Begin(const PreparationPlan& plan);
   std::vector<RowMapping> Mark(const PreparationPlan& plan);
   void Publish(const Preparation& done, int64_t number);
   void Add(const Wreckage& wreckage);
@@ -51,6 +53,7 @@ class Preparer {
   Driver* driver_;
   CountingDriver* books_;
   Memory* memory_;
+  AddressSource* addresses_;
   const ReclaimBudget budget_;
   Stitcher stitcher_;
   Expectations expected_;

@@ -13,8 +13,6 @@ RangeId RangeTable::Add(Address base, Bytes reserved, const std::vector<BlockId>
   const RangeId id = NewNumber();
   ranges_[id].base = base;
   ranges_[id].reserved = reserved;
-  ranges_[id].reservation = base;
-  reservations_[base.value()] = {base, reserved, 1};
   Extend(id, blocks);
   return id;
 }
@@ -50,19 +48,21 @@ void RangeTable::Seal(Address address) {
   }
 }
 
-Reservation RangeTable::Remove(RangeId id) {
+Span RangeTable::Remove(RangeId id) {
   StitchedRange& range = ranges_[id];
   for (BlockId block : range.blocks) Detach(id, block);
   RemoveRecipes(id);
-  const auto found = reservations_.find(range.reservation.value());
-  found->second.sealed |= range.sealed;
-  --found->second.ranges;
-  const Reservation left = found->second;
-  if (left.ranges == 0) reservations_.erase(found);
+  SetPrepared(id, false);
+  const Span left{range.base, range.reserved};
   range = StitchedRange();
   room_.Forget(id);
   unused_.push_back(id);
   return left;
+}
+
+void RangeTable::SetPrepared(RangeId id, bool prepared) {
+  num_prepared_ += (prepared ? 1 : 0) - (ranges_[id].prepared ? 1 : 0);
+  ranges_[id].prepared = prepared;
 }
 
 void RangeTable::Detach(RangeId id, BlockId block) {
@@ -72,25 +72,28 @@ void RangeTable::Detach(RangeId id, BlockId block) {
   --mappings_;
 }
 
-void RangeTable::CutOut(RangeId id, BlockId block) {
+Span RangeTable::CutOut(RangeId id, BlockId block) {
   const size_t index = ranges_[id].IndexOf(block);
   const Bytes from = ranges_[id].StartOf(index);
   const Bytes to = ranges_[id].ends[index];
   Detach(id, block);
+  Span left;
   RangeId behind = id;
   if (index == 0) {
-    DropFront(&ranges_[id], 1);
+    left = DropFront(&ranges_[id], 1);
   } else {
     behind = SplitAt(id, index, from, to);
   }
   ReviseRecipes(id, index, from, to, behind);
   room_.Forget(id);
   if (behind != kNone) room_.Forget(behind);
+  return left;
 }
 
 // The range begins behind its first blocks now.
-void RangeTable::DropFront(StitchedRange* range, size_t blocks) {
+Span RangeTable::DropFront(StitchedRange* range, size_t blocks) {
   const Bytes dropped = range->StartOf(blocks);
+  const Span left{range->base, dropped};
   const auto count = static_cast<std::ptrdiff_t>(blocks);
   range->blocks.erase(range->blocks.begin(), range->blocks.begin() + count);
   range->ends.erase(range->ends.begin(), range->ends.begin() + count);
@@ -98,6 +101,7 @@ void RangeTable::DropFront(StitchedRange* range, size_t blocks) {
   range->base = range->base + dropped;
   range->size -= dropped;
   range->reserved -= dropped;
+  return left;
 }
 
 // The gap stays with the front, which may be extended into it.
@@ -111,7 +115,6 @@ RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
   ranges_[id].reserved = to;
   back.leases = 0;
   back.prepared = false;
-  ++reservations_[back.reservation.value()].ranges;
   const RangeId behind = NewNumber();
   ranges_[behind] = back;
   MoveLeases(id, behind);

@@ -5,10 +5,10 @@
 #define GMLAKE_CORE_RANGE_TABLE_H_
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/core/address_space.h"
 #include "cc/core/block_table.h"
 #include "cc/core/chunk.h"
 #include "cc/core/obstacle.h"
@@ -25,14 +25,6 @@ struct Piece {
   Bytes to;
 
   Bytes size() const { return to - from; }
-};
-
-// Addresses as they were reserved, and must be freed: by the range, or by what is left of it, once nothing is left.
-struct Reservation {
-  Address base;
-  Bytes size;
-  int ranges = 0;       // that lie in it
-  bool sealed = false;  // something in it would not come off: it cannot be freed
 };
 
 // Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of
@@ -52,12 +44,11 @@ class RangeTable {
   void Extend(RangeId id, const std::vector<BlockId>& more);
   // The range with this address can no longer be extended.
   void Seal(Address address);
-  // Forgets the range, which the caller has unmapped, and its recipes. Returns its reservation, which is of no more use
-  // if no other range lies in it.
-  Reservation Remove(RangeId id);
+  // Forgets the range, which the caller has unmapped, and its recipes. Returns its addresses.
+  Span Remove(RangeId id);
   // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes
-  // a range of its own, with its leases and recipes.
-  void CutOut(RangeId id, BlockId block);
+  // a range of its own, with its leases and recipes. Returns the addresses that belong to no range any more.
+  Span CutOut(RangeId id, BlockId block);
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
 
@@ -67,6 +58,10 @@ class RangeTable {
   // The first recipe for `request` from before `moment` whose bytes are all free; null if there is none.
   // `neat`: only such that adds no seam.
   const Recipe* FindRecipe(Bytes request, int64_t moment, bool neat);
+
+  // The range was made before it was asked for, and nobody has used it yet; or somebody has.
+  void SetPrepared(RangeId id, bool prepared);
+  int64_t num_prepared() const { return num_prepared_; }
 
   RangeRoom& room() { return room_; }
   const RangeRoom& room() const { return room_; }
@@ -92,7 +87,8 @@ class RangeTable {
  private:
   RangeId NewNumber();
   void Detach(RangeId id, BlockId block);
-  void DropFront(StitchedRange* range, size_t blocks);
+  // Returns the addresses under them.
+  Span DropFront(StitchedRange* range, size_t blocks);
   // `id` ends before the gap [from, to); what lies behind becomes a range, returned.
   RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
   // The block of number `index`, at [from, to), is no longer in the range.
@@ -107,11 +103,11 @@ class RangeTable {
   ChunkStore* chunks_;
   std::vector<StitchedRange> ranges_;
   std::vector<RangeId> unused_;
-  std::unordered_map<uint64_t, Reservation> reservations_;  // by their first address
   RangeRoom room_;
   RecipeBook recipes_;
   Bytes mapped_bytes_;
   int64_t mappings_ = 0;
+  int64_t num_prepared_ = 0;  // ranges with StitchedRange::prepared
 };
 
 }  // namespace gmlake

@@ -9,27 +9,12 @@ bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
 }
 
 void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
-  for (RangeId id : IdleRanges([](const StitchedRange&) { return true; })) {
-    if (!OverBudget(budget)) return;
-    Unmap(id);
-  }
+  UnmapIdleUntil([&] { return !OverBudget(budget); });
 }
 
 void Reclaimer::DropPrepared(int most) {
   const std::vector<RangeId> unused = IdleRanges([](const StitchedRange& range) { return range.prepared; });
   for (size_t i = 0; i + static_cast<size_t>(most) < unused.size(); ++i) Unmap(unused[i]);
-}
-
-// Those that match, least recently used first.
-template <typename Match>
-std::vector<RangeId> Reclaimer::IdleRanges(Match match) const {
-  std::vector<RangeId> idle;
-  memory_->ranges.ForEach([&](RangeId id) {
-    if (IsIdleRange(id) && match(memory_->ranges[id])) idle.push_back(id);
-  });
-  std::stable_sort(idle.begin(), idle.end(),
-                   [&](RangeId a, RangeId b) { return memory_->ranges[a].last_use < memory_->ranges[b].last_use; });
-  return idle;
 }
 
 Bytes Reclaimer::Trim(Bytes target) {
@@ -41,15 +26,26 @@ Bytes Reclaimer::Trim(Bytes target) {
     const Bytes size = memory_->blocks[*id].size;
     if (Release(*id)) given += size;
   }
+  FreeUnusedAddresses();
   return given;
+}
+
+void Reclaimer::FreeUnusedAddresses() {
+  for (const Span& span : memory_->addresses.Unused()) {
+    memory_->addresses.RemoveReservation(span.base);
+    FreeAddresses(span);
+  }
+}
+
+void Reclaimer::FreeAddresses(const Span& span) {
+  if (!driver_->FreeAddress(span.base, span.size).ok()) ++memory_->wreckage.ranges;
 }
 
 void Reclaimer::ReleaseAll() {
   EnforceBudget({/*mappings=*/0, /*bytes=*/Bytes(0)});
   Trim(Bytes(0));
   for (const PrimitiveRange& range : memory_->blocks.ranges()) {
-    const Bytes reserved = range.size + memory_->blocks.granularity();
-    if (IsEmpty(range)) driver_->FreeAddress(range.base, reserved).IgnoreError();  // nobody is left to tell
+    if (IsEmpty(range)) FreeAddresses({range.base, range.size + memory_->blocks.granularity()});
   }
 }
 
@@ -94,19 +90,15 @@ bool Reclaimer::Detach(BlockId block, RangeId range) {
 bool Reclaimer::Unmap(RangeId id) {
   const StitchedRange& range = memory_->ranges[id];
   if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id), false;
-  num_prepared_dropped_ += range.prepared ? 1 : 0;
   ++num_reclaimed_;
-  const Reservation left = memory_->ranges.Remove(id);
-  if (left.ranges > 0) return true;
-  const bool freed = !left.sealed && driver_->FreeAddress(left.base, left.size).ok();
-  if (!freed) ++memory_->wreckage.ranges;
+  memory_->addresses.Give(memory_->ranges.Remove(id));
   return true;
 }
 
 bool Reclaimer::CutOut(BlockId block, RangeId id) {
   const Address address = memory_->ranges[id].base + memory_->ranges.OffsetOf(id, block);
   if (!driver_->Unmap(address, memory_->blocks[block].size).ok()) return QuarantineRange(id), false;
-  memory_->ranges.CutOut(id, block);
+  memory_->addresses.Give(memory_->ranges.CutOut(id, block));
   return true;
 }
 
@@ -114,6 +106,7 @@ bool Reclaimer::CutOut(BlockId block, RangeId id) {
 void Reclaimer::QuarantineRange(RangeId id) {
   ++memory_->ranges[id].leases;
   memory_->ranges[id].quarantined = true;
+  memory_->ranges.SetPrepared(id, false);
   memory_->ranges.RemoveRecipes(id);
   ++memory_->wreckage.ranges;
 }

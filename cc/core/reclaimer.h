@@ -5,6 +5,7 @@
 #ifndef GMLAKE_CORE_RECLAIMER_H_
 #define GMLAKE_CORE_RECLAIMER_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "cc/base/bytes.h"
@@ -29,24 +30,42 @@ class Reclaimer {
   bool OverBudget(const ReclaimBudget& budget) const;
   // Unmaps idle ranges, least recently used first, until the budget holds.
   void EnforceBudget(const ReclaimBudget& budget);
+  // Unmaps idle ranges, least recently used first, until `enough()`.
+  template <typename Enough>
+  void UnmapIdleUntil(Enough enough) {
+    for (RangeId id : IdleRanges([](const StitchedRange&) { return true; })) {
+      if (enough()) return;
+      Unmap(id);
+    }
+    enough();
+  }
   // Unmaps ranges that were made ahead and never used, but the latest `most`.
   void DropPrepared(int most);
   // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
   // Can the block be released?
   bool IsIdle(BlockId block) const;
+  // Gives reservations back in which no stitched range lies.
+  void FreeUnusedAddresses();
   // Releases an idle block, and takes it out of the ranges over it; false if the driver refuses any of it.
   bool Release(BlockId block);
   // At the end of the allocator's life: everything but what is leased or in doubt, which stays as it is.
   void ReleaseAll();
 
   int64_t num_reclaimed() const { return num_reclaimed_; }
-  // Of these, those that were made ahead and never used.
-  int64_t num_prepared_dropped() const { return num_prepared_dropped_; }
 
  private:
+  // Those that match, least recently used first.
   template <typename Match>
-  std::vector<RangeId> IdleRanges(Match match) const;
+  std::vector<RangeId> IdleRanges(Match match) const {
+    std::vector<RangeId> idle;
+    memory_->ranges.ForEach([&](RangeId id) {
+      if (IsIdleRange(id) && match(memory_->ranges[id])) idle.push_back(id);
+    });
+    std::stable_sort(idle.begin(), idle.end(),
+                     [&](RangeId a, RangeId b) { return memory_->ranges[a].last_use < memory_->ranges[b].last_use; });
+    return idle;
+  }
   bool IsIdleRange(RangeId range) const;
   bool Detach(BlockId block, RangeId range);
   bool Unmap(RangeId range);
@@ -54,12 +73,12 @@ class Reclaimer {
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);
   bool IsEmpty(const PrimitiveRange& range) const;
+  void FreeAddresses(const Span& span);
 
   Driver* driver_;
   Memory* memory_;
   const StreamOrder* order_;
   int64_t num_reclaimed_ = 0;
-  int64_t num_prepared_dropped_ = 0;
 };
 
 }  // namespace gmlake

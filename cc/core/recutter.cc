@@ -43,10 +43,10 @@ int64_t Recutter::MappingsOver(const Block& block) const {
 
 Fill Recutter::PlanFill(Address home, Bytes size, Bytes cut) const {
   const Bytes granularity = memory_->blocks.granularity();
-  Fill fill{memory_->HoleAt(home), home, size, BlockSizes(cut, cut, granularity)};
+  Fill::Part part{memory_->HoleAt(home), home, size, BlockSizes(cut, cut, granularity)};
   const Bytes rest = size - AlignUp(cut, granularity);
-  if (rest > Bytes(0)) fill.sizes.push_back(rest);
-  return fill;
+  if (rest > Bytes(0)) part.sizes.push_back(rest);
+  return {{part}};
 }
 
 }  // namespace gmlake

@@ -153,13 +153,6 @@ bool Sleeper::IsForgettable(BlockId id) const { return !HasMemory(id) && memory_
 
 bool Sleeper::HasMemory(BlockId id) const { return memory_->blocks[id].handle.value != 0; }
 
-void Sleeper::ForgetRange(RangeId id) {
-  const Reservation left = memory_->ranges.Remove(id);
-  if (left.ranges > 0) return;
-  const bool freed = !left.sealed && driver_->FreeAddress(left.base, left.size).ok();
-  if (!freed) ++memory_->wreckage.ranges;
-}
-
 // Nobody leases it, and none of it stayed mapped while the device slept.
 bool Sleeper::IsForgettable(const StitchedRange& range) const {
   return range.leases == 0 &&
@@ -171,9 +164,9 @@ void Sleeper::ForgetBlock(BlockId id) {
   while (!memory_->blocks[id].aliases.empty()) {
     const RangeId range = memory_->blocks[id].aliases.back();
     if (IsForgettable(memory_->ranges[range])) {
-      ForgetRange(range);
+      memory_->addresses.Give(memory_->ranges.Remove(range));
     } else {
-      memory_->ranges.CutOut(range, id);
+      memory_->addresses.Give(memory_->ranges.CutOut(range, id));
     }
   }
   const Block& block = memory_->blocks[id];

@@ -77,7 +77,6 @@ class Sleeper {
   bool IsForgettable(BlockId id) const;
   bool IsForgettable(const StitchedRange& range) const;
   bool HasMemory(BlockId id) const;
-  void ForgetRange(RangeId id);
   void ForgetBlock(BlockId id);
 
   Driver* driver_;

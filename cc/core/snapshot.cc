@@ -19,6 +19,8 @@ void AddDevice(const DeviceMemory& device, AllocatorStats* stats) {
   stats->bytes_outside = std::max(device.total - device.free - stats->bytes_reserved, Bytes(0));
 }
 
+constexpr int64_t kMostEvents = int64_t{1} << 26;
+
 int64_t CountFree(const ChunkList& space) {
   int64_t count = 0;
   space.ForEachFree([&count](const Chunk&) { ++count; });
@@ -65,6 +67,8 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   stats.num_prepared_ranges_used = placer_.num_prepared_used();
   stats.num_stream_waits = order_.waits();
   stats.driver_calls = driver_.calls();
+  stats.bytes_addresses = memory_.address_bytes();
+  stats.peak_bytes_reserved = std::max(stats.peak_bytes_reserved, stats.bytes_reserved);  // reset while asleep
   if (device.ok()) AddDevice(*device, &stats);
   return stats;
 }
@@ -119,7 +123,7 @@ void Allocator::MarkDoubts(Snapshot* snapshot) const {
 void Allocator::Record(int64_t max_events) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (max_events > 0) {
-    journal_.StartRecording(max_events);
+    journal_.StartRecording(std::min(max_events, kMostEvents));
   } else {
     journal_.StopRecording();
   }

@@ -5,32 +5,34 @@
 namespace gmlake {
 
 StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input) {
-  StatusOr<RangeId> range = MapAtOnce(plan, input);
-  memory_->AvoidWreckage();
+  const StatusOr<Site> site = SiteOf(plan);
+  if (!site.ok()) return site.status();
+  StatusOr<RangeId> range = MapAt(*site, plan, input);
+  if (!range.ok() && plan.range == kNone) addresses_->Return(*site);
   return range;
 }
 
-StatusOr<RangeId> StitchMapper::MapAtOnce(const StitchPlan& plan, const GrowthInput& input) {
-  StatusOr<Fill> fill = PlanFill(plan.more, input);
+// Where the driver has no addresses for a further primitive range, new blocks go into the holes that there are.
+StatusOr<RangeId> StitchMapper::MapAt(const Site& site, const StitchPlan& plan, const GrowthInput& input) {
+  const Bytes missing = plan.more.missing;
+  Fill nothing;
+  if (missing == Bytes(0)) return MapAtOnce(site, plan, &nothing);
+  StatusOr<Fill> fill = grower_->PlanAnywhere(missing, /*scattered=*/false, input);
   if (!fill.ok()) return fill.status();
-  std::vector<BlockHandle> created;
-  Transaction transaction(driver_, &memory_->wreckage);
-  Status status = fill->sizes.empty() ? OkStatus() : grower_->Execute(*fill, &transaction, &created);
-  if (!status.ok()) return status;
-  const std::vector<RowMapping> row = RowOf(plan.more, *fill, created);
-  StatusOr<Site> site = SiteOf(plan, SizeOf(row), &transaction);
-  if (!site.ok()) return site.status();
-  status = MapRow(site->at, row, &transaction);
-  if (!status.ok()) return status;
-  transaction.Commit();
-  return Register(plan, *site, *fill, created);
+  StatusOr<RangeId> range = MapAtOnce(site, plan, &*fill);
+  if (range.ok() || !fill->lacks_addresses()) return range;
+  fill = grower_->PlanAnywhere(missing, /*scattered=*/true, input);
+  return fill.ok() ? MapAtOnce(site, plan, &*fill) : fill.status();
 }
 
-StatusOr<Fill> StitchMapper::PlanFill(const Selection& more, const GrowthInput& input) {
-  if (more.missing == Bytes(0)) return Fill();
-  StatusOr<Grower::Plan> plan = grower_->Anywhere(more.missing);
-  if (!plan.ok()) return plan.status();
-  return grower_->PlanExact(*plan, input);
+StatusOr<RangeId> StitchMapper::MapAtOnce(const Site& site, const StitchPlan& plan, Fill* fill) {
+  std::vector<BlockHandle> created;
+  const Status mapped = memory_->Transact(driver_, [&](Transaction* transaction) {
+    const Status grown = grower_->Execute(fill, transaction, &created);
+    return grown.ok() ? MapRow(site.at, RowOf(plan.more, *fill, created), transaction) : grown;
+  });
+  if (!mapped.ok()) return mapped;
+  return Register(plan, site, std::move(*fill), created);
 }
 
 std::vector<RowMapping> StitchMapper::RowOf(const Selection& more, const Fill& fill,
@@ -39,25 +41,26 @@ std::vector<RowMapping> StitchMapper::RowOf(const Selection& more, const Fill& f
   row.reserve(more.pieces.size() + created.size() + 1);
   const auto add = [&](const Block& block) { row.push_back({block.handle, block.size}); };
   for (const Piece& piece : more.pieces) add(memory_->blocks[piece.block]);
-  for (size_t i = 0; i < created.size(); ++i) row.push_back({created[i], fill.sizes[i]});
+  const std::vector<Bytes> sizes = SizesOf(fill);
+  for (size_t i = 0; i < created.size(); ++i) row.push_back({created[i], sizes[i]});
   if (more.tail.block != kNone) add(memory_->blocks[more.tail.block]);
   return row;
 }
 
 // Behind the last mapping of the range to be extended, or at fresh addresses.
-StatusOr<Site> StitchMapper::SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction) {
-  if (plan.range == kNone) return ReserveSite(size, transaction);
+StatusOr<Site> StitchMapper::SiteOf(const StitchPlan& plan) {
+  if (plan.range == kNone) return addresses_->Take(MappedBytes(memory_->blocks, plan.more));
   const StitchedRange& range = memory_->ranges[plan.range];
   return Site{range.base + range.size, range.reserved};
 }
 
-RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, const Fill& fill,
+RangeId StitchMapper::Register(const StitchPlan& plan, const Site& site, Fill fill,
                                const std::vector<BlockHandle>& created) {
   std::vector<BlockId> blocks;
   blocks.reserve(plan.more.pieces.size() + created.size() + 1);
   for (const Piece& piece : plan.more.pieces) blocks.push_back(piece.block);
   if (!created.empty()) {
-    for (BlockId block : grower_->Register(fill, created, nullptr)) blocks.push_back(block);
+    for (BlockId block : grower_->Register(std::move(fill), created, nullptr)) blocks.push_back(block);
   }
   if (plan.more.tail.block != kNone) blocks.push_back(plan.more.tail.block);
   if (plan.range == kNone) return memory_->ranges.Add(site.at, site.reserved, blocks);

@@ -6,6 +6,7 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/core/address_source.h"
 #include "cc/core/grower.h"
 #include "cc/core/growth_policy.h"
 #include "cc/core/mapping_row.h"
@@ -19,21 +20,23 @@ namespace gmlake {
 // Thread rule: the allocator's lock. Cost: 37 us per mapping, one SetAccess for all of them.
 class StitchMapper {
  public:
-  StitchMapper(Driver* driver, Memory* memory, Grower* grower) : driver_(driver), memory_(memory), grower_(grower) {}
+  StitchMapper(Driver* driver, Memory* memory, Grower* grower, AddressSource* addresses)
+      : driver_(driver), memory_(memory), grower_(grower), addresses_(addresses) {}
 
   // The range in which the request now fits at `plan.offset`. On failure driver and tables are as before.
   StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input);
 
  private:
-  StatusOr<RangeId> MapAtOnce(const StitchPlan& plan, const GrowthInput& input);
-  StatusOr<Fill> PlanFill(const Selection& more, const GrowthInput& input);
+  StatusOr<RangeId> MapAt(const Site& site, const StitchPlan& plan, const GrowthInput& input);
+  StatusOr<RangeId> MapAtOnce(const Site& site, const StitchPlan& plan, Fill* fill);
   std::vector<RowMapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
-  StatusOr<Site> SiteOf(const StitchPlan& plan, Bytes size, Transaction* transaction);
-  RangeId Register(const StitchPlan& plan, const Site& site, const Fill& fill, const std::vector<BlockHandle>& created);
+  StatusOr<Site> SiteOf(const StitchPlan& plan);
+  RangeId Register(const StitchPlan& plan, const Site& site, Fill fill, const std::vector<BlockHandle>& created);
 
   Driver* driver_;
   Memory* memory_;
   Grower* grower_;
+  AddressSource* addresses_;
 };
 
 }  // namespace gmlake

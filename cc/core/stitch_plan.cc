@@ -4,6 +4,13 @@
 
 namespace gmlake {
 
+Bytes MappedBytes(const BlockTable& blocks, const Selection& more) {
+  Bytes mapped = AlignUp(more.missing, blocks.granularity());
+  for (const Piece& piece : more.pieces) mapped += blocks[piece.block].size;
+  if (more.tail.block != kNone) mapped += blocks[more.tail.block].size;
+  return mapped;
+}
+
 StitchPlan StitchPlanner::Plan(Bytes request, bool is_near) {
   Stitcher::Offer offer = stitcher_.Survey();
   const bool fills = is_near && stitcher_.HasOpenGranules(offer);
@@ -54,11 +61,8 @@ Bytes StitchPlanner::WholeGranules(const StitchPlan& plan, Bytes request) const 
 }
 
 bool StitchPlanner::HasRoom(const StitchPlan& plan) const {
-  Bytes added = AlignUp(plan.more.missing, memory_->blocks.granularity());
-  for (const Piece& piece : plan.more.pieces) added += memory_->blocks[piece.block].size;
-  if (plan.more.tail.block != kNone) added += memory_->blocks[plan.more.tail.block].size;
   const StitchedRange& range = memory_->ranges[plan.range];
-  return range.size + added <= range.reserved;
+  return range.size + MappedBytes(memory_->blocks, plan.more) <= range.reserved;
 }
 
 }  // namespace gmlake

@@ -25,6 +25,9 @@ struct StitchPlan {
   size_t mappings() const { return more.pieces.size() + (more.tail.block == kNone ? 0 : 1); }
 };
 
+// What mapping the selection takes of a range's addresses.
+Bytes MappedBytes(const BlockTable& blocks, const Selection& more);
+
 // Thread rule: the allocator's lock. Cost: a look at every free block, and at the ranges whose ends may be free
 // (range_room.h).
 class StitchPlanner {
@@ -33,6 +36,9 @@ class StitchPlanner {
 
   // `is_near`: the limit, so that open granules come before few mappings.
   StitchPlan Plan(Bytes request, bool is_near);
+  // The same with the fewest pieces, and in no range that there is: one piece, where one suffices, can be used where it
+  // is at home.
+  StitchPlan PlanAtHome(Bytes request) const { return InNewRange(stitcher_.Survey(), request, /*fills=*/false); }
 
   const Stitcher& stitcher() const { return stitcher_; }
 

@@ -19,7 +19,6 @@ struct StitchedRange {
   Address base;
   Bytes size;                   // mapped, from the base on
   Bytes reserved;               // addresses; what is not mapped yet lets the range be extended in place
-  Address reservation;          // begins at the base, unless the range is what is left behind a block that was cut out
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   std::vector<Bytes> ends;      // where in the range each of them ends
   bool sealed = false;          // something at its end would not come off: it cannot be extended

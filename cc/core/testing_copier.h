@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "cc/driver/fake_driver.h"
 #include "cc/driver/host_copier.h"
@@ -16,7 +17,8 @@
 namespace gmlake {
 
 // Model: one number per page of 64 KiB, by block and offset: memory of a block that is released is gone, and an address
-// leads to whatever block is mapped there. Host memory holds the number at the page's first bytes.
+// leads to whatever block is mapped there. Host memory holds the number at the page's first bytes. Copies are queued, and
+// happen when they are waited for: as late as on a device.
 // Thread rule: AllocateHost from any thread, the rest from one.
 class TestingCopier final : public HostCopier {
  public:
@@ -70,16 +72,19 @@ class TestingCopier final : public HostCopier {
   Bytes AvailableHost() override { return available_; }
 
   Status ToHost(char* to, Address from, Bytes size) override {
-    return Copy(size, [&](Bytes at) { std::memcpy(to + at.count(), &Page(from + at), sizeof(uint64_t)); });
+    return Copy(size, [=](Bytes at) { std::memcpy(to + at.count(), &Page(from + at), sizeof(uint64_t)); });
   }
   Status ToDevice(Address to, const char* from, Bytes size) override {
-    return Copy(size, [&](Bytes at) { std::memcpy(&Page(to + at), from + at.count(), sizeof(uint64_t)); });
+    return Copy(size, [=](Bytes at) { std::memcpy(&Page(to + at), from + at.count(), sizeof(uint64_t)); });
   }
   Status Zero(Address to, Bytes size) override {
-    return Copy(size, [&](Bytes at) { Page(to + at) = 0; });
+    return Copy(size, [=](Bytes at) { Page(to + at) = 0; });
   }
+  // What was queued happens, even if somebody who waits for it is told of an error.
   Status Finish() override {
     const std::lock_guard<std::mutex> lock(mutex_);
+    for (const std::function<void()>& copy : queue_) copy();
+    queue_.clear();
     return Enter();
   }
   Status AwaitDevice() override {
@@ -102,7 +107,9 @@ class TestingCopier final : public HostCopier {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Status entered = Enter();
     if (!entered.ok()) return entered;
-    for (Bytes at(0); at < size; at += kPage) visit(at);
+    queue_.push_back([size, visit] {
+      for (Bytes at(0); at < size; at += kPage) visit(at);
+    });
     return OkStatus();
   }
 
@@ -116,6 +123,7 @@ class TestingCopier final : public HostCopier {
   FakeDriver* driver_;
   std::mutex mutex_;
   std::map<std::pair<uint64_t, int64_t>, uint64_t> pages_;
+  std::vector<std::function<void()>> queue_;
   int64_t fail_in_ = -1;
   bool failed_ = false;
   Bytes available_ = GiB(64);

@@ -1,5 +1,6 @@
 #include "cc/driver/cost_table.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
@@ -30,7 +31,24 @@ size_t Segment(double mib) {
   return row;
 }
 
+struct ReserveRow {
+  double live;
+  double cost;
+};
+
+constexpr ReserveRow kMeasuredReserve[] = {{100, 6}, {1000, 10}, {10000, 66}, {60000, 294}};
+
 }  // namespace
+
+// Constant below the least measured number; above the largest it continues with the last slope.
+double ReserveCost(int64_t live) {
+  const double number = std::max(static_cast<double>(live), kMeasuredReserve[0].live);
+  size_t row = 0;
+  while (row + 2 < std::size(kMeasuredReserve) && kMeasuredReserve[row + 1].live < number) ++row;
+  const ReserveRow& low = kMeasuredReserve[row];
+  const ReserveRow& high = kMeasuredReserve[row + 1];
+  return low.cost + (high.cost - low.cost) / (high.live - low.live) * (number - low.live);
+}
 
 double CostPerBlock(DriverCall call, Bytes size) {
   const double mib = static_cast<double>(size.count()) / (1 << 20);

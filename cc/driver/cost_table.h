@@ -6,6 +6,8 @@
 #ifndef GMLAKE_DRIVER_COST_TABLE_H_
 #define GMLAKE_DRIVER_COST_TABLE_H_
 
+#include <cstdint>
+
 #include "cc/base/bytes.h"
 
 namespace gmlake {
@@ -15,8 +17,10 @@ enum class DriverCall { kCreate, kMap, kSetAccess, kUnmap, kRelease };
 // Cost of `call` on one physical block of `size`. A ranged SetAccess or Unmap over n mappings is n such costs.
 double CostPerBlock(DriverCall call, Bytes size);
 
-// Middles of the measured spans, 15-39 and 11-58 microseconds, whatever the size.
-inline constexpr double kReserveCost = 27;
+// Cost of a reservation, of whatever size, while `live` others live.
+double ReserveCost(int64_t live);
+
+// The middle of the measured span, 11-58 microseconds, whatever the size.
 inline constexpr double kFreeAddressCost = 35;
 
 // Not measured; the order of magnitude of any call that only enters and leaves the driver.

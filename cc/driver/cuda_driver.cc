@@ -179,6 +179,12 @@ Status CudaDriver::WaitOnHost(EventHandle event) {
   return ToStatus(cuda_, cuda_.cuEventSynchronize(Raw(event)), "cuEventSynchronize");
 }
 
+// In the thread's own capture mode: the driver then refuses what would spoil a capture.
+Status CudaDriver::WaitOnDevice() {
+  const CudaContextScope scope(cuda_, context_);
+  return ToStatus(cuda_, cuda_.cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
 Status CudaDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
   const CudaCallScope scope(cuda_, context_);
   return ToStatus(cuda_, cuda_.cuStreamWaitEvent(Raw(stream), Raw(event), 0), "cuStreamWaitEvent");

@@ -36,6 +36,7 @@ class CudaDriver final : public Driver {
   StatusOr<EventHandle> RecordEvent(StreamHandle stream) override;
   StatusOr<bool> IsComplete(EventHandle event) override;
   Status WaitOnHost(EventHandle event) override;
+  Status WaitOnDevice() override;
   Status WaitOnStream(StreamHandle stream, EventHandle event) override;
   void DestroyEvent(EventHandle event) override;
   StatusOr<bool> IsCapturing(StreamHandle stream) override;

@@ -71,6 +71,11 @@ class Driver {
   virtual StatusOr<EventHandle> RecordEvent(StreamHandle stream) = 0;
   virtual StatusOr<bool> IsComplete(EventHandle event) = 0;
   virtual Status WaitOnHost(EventHandle event) = 0;
+  // Waits for all work of the device that this process has queued, streams that were destroyed included. Fails during a
+  // capture.
+  virtual Status WaitOnDevice() {
+    return Status(StatusCode::kNotSupported, "this driver cannot wait for the whole device");
+  }
   virtual Status WaitOnStream(StreamHandle stream, EventHandle event) = 0;
   virtual void DestroyEvent(EventHandle event) = 0;
   // True while `stream` records a graph instead of running: then no event may be recorded on it.

@@ -38,9 +38,15 @@ void FakeDriver::SetForeignMemory(Bytes bytes) {
   foreign_ = bytes;
 }
 
+void FakeDriver::SetAddresses(Bytes addresses) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  addresses_ = addresses;
+}
+
 void FakeDriver::DestroyStream(StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   streams_[stream.value].destroyed = true;
+  streams_[stream.value].capturing = false;
 }
 
 void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size, int64_t owner) {
@@ -66,6 +72,10 @@ void FakeDriver::FinishSome(StreamHandle stream, int64_t count) {
 
 void FakeDriver::FinishAll() {
   std::lock_guard<std::mutex> lock(mutex_);
+  FinishEverything();
+}
+
+void FakeDriver::FinishEverything() {
   for (auto& [handle, stream] : streams_) {
     stream.finished = stream.queued;
     stream.work.clear();
@@ -106,6 +116,11 @@ int64_t FakeDriver::num_mappings() const {
 int64_t FakeDriver::num_reservations() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int64_t>(reservations_.size());
+}
+
+Bytes FakeDriver::reserved_addresses() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return reserved_;
 }
 
 int64_t FakeDriver::num_events() const {
@@ -158,8 +173,10 @@ StatusOr<Address> FakeDriver::Reserve(Bytes size) {
   if (!status.ok()) return status;
   if (size <= Bytes(0) || size % granularity() != Bytes(0))
     return Violate("reserve of a size that is no multiple of the granularity");
+  if (addresses_ - reserved_ < size) return Status(StatusCode::kOutOfMemory, "the device has no addresses left");
   const Address address = NewAddress(size);
   reservations_[address] = size;
+  reserved_ += size;
   return address;
 }
 
@@ -172,6 +189,7 @@ Status FakeDriver::FreeAddress(Address address, Bytes size) {
     return Violate("addresses freed that were not reserved so");
   if (AnyMapped(address, size)) return Violate("addresses freed while something is mapped there");
   reservations_.erase(found);
+  reserved_ -= size;
   return OkStatus();
 }
 
@@ -252,6 +270,18 @@ Status FakeDriver::WaitOnHost(EventHandle event) {
   const auto found = events_.find(event.value);
   if (found == events_.end()) return Violate("wait for an event that was never recorded");
   Finish(found->second.stream, found->second.number);
+  return OkStatus();
+}
+
+Status FakeDriver::WaitOnDevice() {
+  if (on_wait_) on_wait_();
+  std::lock_guard<std::mutex> lock(mutex_);
+  Status status = Enter("wait on device");
+  if (!status.ok()) return status;
+  const bool captured =
+      std::any_of(streams_.begin(), streams_.end(), [](const auto& entry) { return entry.second.capturing; });
+  if (captured) return Status(StatusCode::kFailedPrecondition, "the device cannot be waited for during a capture");
+  FinishEverything();
   return OkStatus();
 }
 

@@ -30,19 +30,22 @@ class FakeDriver final : public Driver {
   // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
   void FailCalls(int64_t first, int64_t count, StatusCode code);
   // Of the calls with this name ("create", "map", "set access", "unmap", "release", "reserve", "free address",
-  // "record", "wait on host", "wait on stream", "query capture"), `count` fail after `skip` that do not.
+  // "record", "query event", "wait on host", "wait on device", "wait on stream", "query capture"), `count` fail after `skip` that do not.
   void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
   void StopFailing();
-  // Called at the start of every Create, Map or WaitOnHost, without a lock: a place to hold a thread, or to do in the
+  // Called at the start of every Create, Map, WaitOnHost or WaitOnDevice, without a lock: a place to hold a thread, or to do in the
   // middle of a wait, or of a mapping ahead, what another thread or a callback of the device might do.
   void OnCreate(std::function<void()> action) { on_create_ = std::move(action); }
   void OnMap(std::function<void()> action) { on_map_ = std::move(action); }
   void OnWait(std::function<void()> action) { on_wait_ = std::move(action); }
-  // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more.
+  // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more. A capture of it
+  // ends.
   void DestroyStream(StreamHandle stream);
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.
   void SetForeignMemory(Bytes bytes);
+  // The device has only so many addresses for reservations; as many as it likes, if not called.
+  void SetAddresses(Bytes addresses);
   // From now on names are given again as soon as they are free, the lowest first: handles, events, and addresses, with
   // no gap between reservations. What is kept by a name that is gone then meets another that bears it.
   void ReuseNames() { reuse_names_ = true; }
@@ -64,6 +67,7 @@ class FakeDriver final : public Driver {
   int64_t num_blocks() const;           // handles not yet released
   int64_t num_mappings() const;
   int64_t num_reservations() const;
+  Bytes reserved_addresses() const;
   int64_t num_events() const;  // recorded and not destroyed
   Bytes memory_in_use() const;
   std::vector<std::string> violations() const;
@@ -86,6 +90,7 @@ class FakeDriver final : public Driver {
   StatusOr<EventHandle> RecordEvent(StreamHandle stream) override;
   StatusOr<bool> IsComplete(EventHandle event) override;
   Status WaitOnHost(EventHandle event) override;
+  Status WaitOnDevice() override;
   Status WaitOnStream(StreamHandle stream, EventHandle event) override;
   void DestroyEvent(EventHandle event) override;
   StatusOr<bool> IsCapturing(StreamHandle stream) override;
@@ -141,6 +146,7 @@ class FakeDriver final : public Driver {
   Point Now(void* stream);
   void Await(void* stream, const Point& point);
   void Finish(void* stream, int64_t number);
+  void FinishEverything();
   std::vector<Extent> ExtentsOf(Address address, Bytes size) const;
   bool IsOrdered(void* stream, const Work& work) const;
   static int64_t KnownOf(const Stream& stream, void* other);
@@ -162,6 +168,8 @@ class FakeDriver final : public Driver {
   mutable std::mutex mutex_;
   const Bytes total_;
   Bytes foreign_;
+  Bytes addresses_{INT64_MAX};
+  Bytes reserved_;  // of reservations
   int64_t calls_ = 0;
   int64_t failed_ = 0;
   int64_t failed_unmaps_ = 0;

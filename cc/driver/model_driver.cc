@@ -68,7 +68,7 @@ StatusOr<Address> ModelDriver::Reserve(Bytes size) {
   const Call call(this);
   if (!IsMultiple(size)) return Misuse("reserve: size is no multiple of the granularity");
   ++calls_.reserve;
-  calls_.time_us += kReserveCost;
+  calls_.time_us += ReserveCost(static_cast<int64_t>(reservations_.size()));
   const Address address = next_address_;
   next_address_ = address + size + granularity();  // a gap, so that running over the end is seen
   reservations_.emplace(address, size);

@@ -42,6 +42,7 @@ class ModelDriver final : public Driver {
   StatusOr<EventHandle> RecordEvent(StreamHandle stream) override;
   StatusOr<bool> IsComplete(EventHandle event) override;
   Status WaitOnHost(EventHandle event) override;
+  Status WaitOnDevice() override { return OkStatus(); }  // nothing is ever queued
   Status WaitOnStream(StreamHandle stream, EventHandle event) override;
   void DestroyEvent(EventHandle event) override;
   StatusOr<bool> IsCapturing(StreamHandle stream) override { return false; }

@@ -43,6 +43,7 @@ class AuditDriver final : public Driver {
   StatusOr<EventHandle> RecordEvent(StreamHandle stream) override { return driver_->RecordEvent(stream); }
   StatusOr<bool> IsComplete(EventHandle event) override { return driver_->IsComplete(event); }
   Status WaitOnHost(EventHandle event) override { return driver_->WaitOnHost(event); }
+  Status WaitOnDevice() override { return driver_->WaitOnDevice(); }
   Status WaitOnStream(StreamHandle stream, EventHandle event) override { return driver_->WaitOnStream(stream, event); }
   void DestroyEvent(EventHandle event) override { driver_->DestroyEvent(event); }
   StatusOr<bool> IsCapturing(StreamHandle stream) override { return driver_->IsCapturing(stream); }

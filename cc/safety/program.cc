@@ -12,14 +12,17 @@ constexpr size_t kMostLeases = 48;
 constexpr size_t kHistory = 8;
 constexpr ReclaimBudget kBudget{/*mappings=*/40, /*bytes=*/MiB(64)};
 constexpr int64_t kMostTries = 3;  // frees that wait for a stream settle within so many rounds
-constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8)};
+// As 16 TiB are for a device of 141 GB, and less.
+constexpr RangeSize kRanges{/*per_total=*/4, /*least=*/GiB(1), /*budget=*/GiB(24)};
+constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8), /*budget=*/GiB(1)};
+constexpr Bytes kAddresses = GiB(116);
 
 // Who comes in during a mapping ahead is the thread that maps, and cannot wait for it.
 AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   AllocatorOptions options{limit, kBudget};
   options.copier = copier;
   options.patience.for_mapping = std::chrono::milliseconds(0);
-  if (crowded) options.range_size = kSmallRanges;
+  options.range_size = crowded ? kSmallRanges : kRanges;
   options.thresholds.few_ranges = crowded ? 0 : 3;  // there are never as many as usually are looked through in turn
   return options;
 }
@@ -63,6 +66,7 @@ Program::Program(Bytes limit, bool crowded)
       driver_(kDevice),
       allocator_(std::make_unique<Allocator>(&driver_, OptionsOf(limit, crowded, &stamps_))),
       shadow_(&driver_, allocator_.get()) {
+  driver_.SetAddresses(kAddresses);
   if (crowded) driver_.ReuseNames();
   // The first stream to ask is the home stream; programs can rely on its being Stream(0).
   Request(Bytes(1), home());
@@ -88,6 +92,7 @@ std::string Program::Check() { return problem_.empty() ? shadow_.Check() : probl
 void Program::Dispatch(Operation operation) {
   current_ = operation;
   interrupted_ = false;
+  if (operation.c % 32 == 9) allocator_->ResetPeaks();
   using Action = void (Program::*)(Operation);
   static constexpr Action kActions[] = {&Program::Prepare,        &Program::FreeForeign,  &Program::QueryOrSleep,
                                         &Program::AllocateAbsurd, &Program::Trim,         &Program::ChangeLimit,
@@ -133,8 +138,26 @@ void Program::Allocate(Operation operation) {
   Request(SizeOf(operation), Stream(operation.c % 8 < 5 ? 0 : operation.c % 8));
 }
 
+// Numbers that no device has, wherever one is taken: refused, or without effect.
+void Program::GoToExtremes(Operation operation) {
+  const Bytes size(operation.b % 2 == 0 ? INT64_MAX - operation.b : INT64_MIN + operation.b);
+  const bool is_negative = size < Bytes(0);
+  const Before before = Now();
+  switch (operation.a % 4) {
+    case 0: Expect(!allocator_->SetLimit(size).ok(), "an absurd limit was set"); break;
+    case 1: Expect(is_negative || !allocator_->PrepareSleep(size).ok(), "absurd host memory was found"); break;
+    case 2: allocator_->Expect(size); break;
+    default: Expect(is_negative || allocator_->Trim(size) == Bytes(0), "a trim to more than there is gave memory back");
+  }
+  for (const Shadow::Lease& lease : shadow_.leases()) {
+    Expect(is_negative || !allocator_->ReadAsleep(lease.address, size, nullptr), "an absurd size was read");
+  }
+  Expect(allocator_->Stats().bytes_limit == before.stats.bytes_limit, "an absurd number changed the limit");
+}
+
 // Sizes that no device has, up to the largest number: refused, nothing else.
 void Program::AllocateAbsurd(Operation operation) {
+  if (operation.c % 4 == 3) return GoToExtremes(operation);
   const int64_t most = INT64_MAX - operation.a;
   Request(Bytes(operation.b % 2 == 0 ? most : most >> (operation.b % 24)), Stream(0));
 }
@@ -142,7 +165,7 @@ void Program::AllocateAbsurd(Operation operation) {
 void Program::Request(Bytes size, StreamHandle stream) {
   const Before before = Now();
   const StatusOr<Address> address = allocator_->Allocate(size, stream);
-  if (!interrupted_ && (Capturing(home()) || Capturing(stream))) {
+  if (!interrupted_ && (HomeIsCaptured() || Capturing(stream))) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
   }
   if (!address.ok()) {
@@ -163,12 +186,14 @@ void Program::ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamH
   Expect(after.bytes_limit == before.stats.bytes_limit, "a refused request changed the limit");
   const int64_t failed = driver_.num_failed() - before.failed_calls;
   Expect(failed > 0 || doubt == Bytes(0), "memory went into quarantine without a driver error");
+  Expect(failed > 0 || driver_.reserved_addresses() <= before.addresses, "a refused request kept addresses");
   Expect(!MustSucceed(before, size, stream), "a request below largest_servable was refused");
 }
 
 // Nothing stood in the way, and the allocator itself had said that so much can be had.
 bool Program::MustSucceed(const Before& before, Bytes size, StreamHandle stream) const {
-  if (foreign_memory_ || Capturing(home()) || Capturing(stream)) return false;
+  if (foreign_memory_ || HomeIsCaptured() || Capturing(stream)) return false;
+  if (!home_is_known_ && AnyCapturing()) return false;
   if (driver_.num_failed() > before.failed_calls) return false;
   return size < limit_ && AlignUp(size, kGranule) + kGranule <= before.stats.largest_servable;
 }
@@ -253,7 +278,7 @@ void Program::Trim(Operation operation) {
   const Bytes given = allocator_->Trim(target);
   const Bytes now = allocator_->Stats().bytes_reserved;
   Expect(interrupted_ || given == before.stats.bytes_reserved - now, "trim miscounts what it gave back");
-  if (Capturing(home())) {
+  if (HomeIsCaptured()) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
   }
 }
@@ -269,7 +294,7 @@ void Program::ChangeLimit(Operation operation) {
 void Program::Maintain(Operation operation) {
   const Before before = Now();
   allocator_->Maintain();
-  if (Capturing(home())) {
+  if (HomeIsCaptured()) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
   }
 }
@@ -284,7 +309,7 @@ Bytes Program::ExpectedSizeOf(Operation operation) {
 // A thread in the background maps for a size that is expected; others come in before its first mappings, or do not.
 void Program::Prepare(Operation operation) {
   const Before before = Now();
-  const bool captured = Capturing(home());
+  const bool captured = HomeIsCaptured();
   allocator_->Expect(ExpectedSizeOf(operation));
   maps_before_intrusion_ = operation.c % 4;
   if (maps_before_intrusion_ > 0) intrusion_ = Operation{operation.b, operation.c, operation.a, operation.b};
@@ -342,25 +367,38 @@ void Program::Interrupt() {
   }
 }
 
-// The framework retires a stream that nobody captures, and has waited for its work by the time it destroys it.
+// At any moment: with work queued, in the middle of a capture, or while the device sleeps. Now and then all streams go.
 void Program::RetireStream(Operation operation) {
-  const StreamHandle stream = Stream(operation.a);
-  const bool may_not =
-      std::count(capturing_, capturing_ + kStreams, true) > 0 || (stream == home() && allocator_->IsAsleep());
-  if (operation.b % 4 != 0 || may_not) return FinishWork(operation);
-  driver_.StopFailing();
-  Expect(allocator_->RetireStream(stream).ok(), "a stream could not be retired");
-  driver_.DestroyStream(stream);
-  driver_.FinishSome(stream, INT64_MAX / 2);
-  ++generation_[IndexOf(stream)];
-  for (Shadow::Lease& lease : shadow_.leases()) {
-    std::replace(lease.streams.begin(), lease.streams.end(), stream, Stream(operation.a));
+  if (operation.b % 4 != 0) return FinishWork(operation);
+  const bool all = operation.a % 4 == 3;
+  for (int index = 0; index < kStreams; ++index) {
+    if (all || index == operation.a % kStreams) Retire(index);
   }
-  Request(Bytes(1), home());  // the first to ask is the home stream again
+  if (!all && operation.a % kStreams != 0) return;
+  const AllocatorStats before = allocator_->Stats();
+  Request(Bytes(1), home());
+  // A pending free, or what came in during a wait, may have come first.
+  const bool first = !interrupted_ && before.bytes_pending == Bytes(0);
+  home_is_known_ = (all || home_is_known_) && first && allocator_->Stats().num_allocs > before.num_allocs;
+}
+
+// Another stream takes its place, and the framework lets that one wait for the work of the old.
+void Program::Retire(int index) {
+  const StreamHandle stream = Stream(index);
+  const int64_t failed = driver_.num_failed();
+  const Status retired = allocator_->RetireStream(stream);
+  Expect(retired.ok() || Capturing(stream) || driver_.num_failed() > failed, "a stream could not be retired");
+  driver_.DestroyStream(stream);
+  capturing_[index] = false;
+  ++generation_[index];
+  driver_.Order(Stream(index), stream);
+  for (Shadow::Lease& lease : shadow_.leases()) {
+    std::replace(lease.streams.begin(), lease.streams.end(), stream, Stream(index));
+  }
 }
 
 Program::Before Program::Now() const {
-  return {allocator_->Stats(), driver_.num_failed(), driver_.num_mapping_changes(), driver_.num_reservations()};
+  return {allocator_->Stats(), driver_.num_failed(), driver_.num_mapping_changes(), driver_.reserved_addresses()};
 }
 
 void Program::Expect(bool holds, const char* problem) {
@@ -379,6 +417,7 @@ void Program::FreeAll() {
   for (int i = 0; i < kStreams; ++i) Capture({0, static_cast<uint8_t>(i), 1, 0});
   while (!shadow_.leases().empty()) Free({0, 0, 0, 1});
   for (int64_t tries = 0; tries < kMostTries; ++tries) allocator_->Maintain();
+  allocator_->Trim(limit_);  // waits for the device if a stream went that left no event
 }
 
 std::string Program::Finish() {

@@ -4,11 +4,13 @@
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
-// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Where the device sleeps,
+// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Copies happen when they are
+// waited for, and not before; streams may go while they have work or are being captured; addresses are few. Where the device sleeps,
 // stamps tell whether every lease wakes up with its bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -65,7 +67,7 @@ class Program {
     AllocatorStats stats;
     int64_t failed_calls;
     int64_t mapping_changes;
-    int64_t reservations;
+    Bytes addresses;
   };
 
   void Allocate(Operation operation);
@@ -84,6 +86,8 @@ class Program {
   void TakeForeignMemory(Operation operation);
   void FinishWork(Operation operation);
   void RetireStream(Operation operation);
+  void Retire(int index);
+  void GoToExtremes(Operation operation);
   void QueryOrSleep(Operation operation);
   void SleepOrWake(Operation operation);
   void FallAsleep(Operation operation);
@@ -112,6 +116,9 @@ class Program {
   void ExpectAllCanBeHadAgain();
   void ExpectNothingLeft(const AllocatorStats& last);
   bool Capturing(StreamHandle stream) const { return capturing_[IndexOf(stream)]; }
+  bool AnyCapturing() const { return std::count(capturing_, capturing_ + kStreams, true) > 0; }
+  // Is nothing to be mapped now? For certain; where home is not known, nobody can tell.
+  bool HomeIsCaptured() const { return home_is_known_ && Capturing(home()); }
   // A stream that is retired is followed by one with another handle and the same number.
   StreamHandle Stream(int index) const {
     const intptr_t handle = 1 + index % kStreams + kStreams * generation_[index % kStreams];
@@ -136,6 +143,7 @@ class Program {
   std::optional<Operation> intrusion_;
   int maps_before_intrusion_ = 0;
   bool capturing_[kStreams] = {};
+  bool home_is_known_ = true;  // it is Stream(0)
   bool foreign_memory_ = false;
   bool drowsy_ = false;                 // the device is falling asleep
   std::set<int64_t> tagged_, dropped_;  // owners: whose contents may be dropped in a sleep, and are in this one

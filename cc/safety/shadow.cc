@@ -96,6 +96,8 @@ std::string Shadow::CheckBytes(const AllocatorStats& stats) const {
     return "bytes in use, pending and in quarantine exceed what is held";
   }
   if (stats.peak_bytes_in_use < stats.bytes_in_use) return "peak_bytes_in_use is below bytes_in_use";
+  if (stats.peak_bytes_reserved < stats.bytes_reserved) return "peak_bytes_reserved is below bytes_reserved";
+  if (stats.bytes_addresses > driver_->reserved_addresses()) return "more addresses are counted than reserved";
   if (stats.peak_bytes_requested < requested_) return "peak_bytes_requested is below bytes_requested";
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace gmlake {
 
@@ -17,8 +18,31 @@ StatusOr<char*> Stamps::AllocateHost(Bytes size) {
 void Stamps::FreeHost(char* memory, Bytes) { std::free(memory); }
 
 Status Stamps::ToHost(char* to, Address from, Bytes size) {
+  return Queue([this, to, from, size] { CopyToHost(to, from, size); });
+}
+
+Status Stamps::ToDevice(Address to, const char* from, Bytes size) {
+  return Queue([this, to, from, size] { CopyToDevice(to, from, size); });
+}
+
+Status Stamps::Zero(Address to, Bytes size) {
+  return Queue([this, to, size] { Erase(to, size); });
+}
+
+Status Stamps::Queue(std::function<void()> copy) {
   const Status entered = Enter();
-  if (!entered.ok()) return entered;
+  if (entered.ok()) queue_.push_back(std::move(copy));
+  return entered;
+}
+
+// What was queued happens, even if somebody who waits for it is told of an error.
+Status Stamps::Finish() {
+  for (const std::function<void()>& copy : queue_) copy();
+  queue_.clear();
+  return Enter();
+}
+
+void Stamps::CopyToHost(char* to, Address from, Bytes size) {
   host_.erase(host_.lower_bound(to), host_.lower_bound(to + size.count()));
   ForEachExtent(from, size, [&](const FakeDriver::Extent& extent, Bytes done) {
     const auto end = device_.lower_bound({extent.block, (extent.offset + extent.size).count()});
@@ -28,25 +52,19 @@ Status Stamps::ToHost(char* to, Address from, Bytes size) {
       std::memcpy(place, &at->second, sizeof(at->second));  // for those who read it there
     }
   });
-  return OkStatus();
 }
 
-Status Stamps::ToDevice(Address to, const char* from, Bytes size) {
-  const Status zeroed = Zero(to, size);
-  if (!zeroed.ok()) return zeroed;
+void Stamps::CopyToDevice(Address to, const char* from, Bytes size) {
+  Erase(to, size);
   const auto end = host_.lower_bound(from + size.count());
   for (auto at = host_.lower_bound(from); at != end; ++at) Put(to + Bytes(at->first - from), at->second);
-  return OkStatus();
 }
 
-Status Stamps::Zero(Address to, Bytes size) {
-  const Status entered = Enter();
-  if (!entered.ok()) return entered;
+void Stamps::Erase(Address to, Bytes size) {
   ForEachExtent(to, size, [&](const FakeDriver::Extent& extent, Bytes) {
     device_.erase(device_.lower_bound({extent.block, extent.offset.count()}),
                   device_.lower_bound({extent.block, (extent.offset + extent.size).count()}));
   });
-  return OkStatus();
 }
 
 Status Stamps::AwaitDevice() {

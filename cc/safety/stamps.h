@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
@@ -17,7 +18,7 @@
 namespace gmlake {
 
 // Model: stamps, eight bytes each, at places of physical blocks and of host memory; whatever a copy does not bring is
-// gone. Thread rule: AllocateHost and FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
+// gone. Copies are queued, and happen when they are waited for: as late as on a device. Thread rule: AllocateHost and FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
 class Stamps final : public HostCopier {
  public:
   explicit Stamps(FakeDriver* driver) : driver_(driver) {}
@@ -39,13 +40,17 @@ class Stamps final : public HostCopier {
   Status ToHost(char* to, Address from, Bytes size) override;
   Status ToDevice(Address to, const char* from, Bytes size) override;
   Status Zero(Address to, Bytes size) override;
-  Status Finish() override { return Enter(); }
+  Status Finish() override;
   Status AwaitDevice() override;
 
  private:
   using Place = std::pair<uint64_t, int64_t>;  // physical block, offset
 
   Status Enter();
+  Status Queue(std::function<void()> copy);
+  void CopyToHost(char* to, Address from, Bytes size);
+  void CopyToDevice(Address to, const char* from, Bytes size);
+  void Erase(Address to, Bytes size);
   Place PlaceOf(Address address) const;
   // Calls `visit(extent, done)` for the physical bytes under the address, `done` of them coming before.
   template <typename Visit>
@@ -54,6 +59,7 @@ class Stamps final : public HostCopier {
   FakeDriver* driver_;
   std::map<Place, uint64_t> device_;
   std::map<const char*, uint64_t> host_;
+  std::vector<std::function<void()>> queue_;
   int64_t fail_in_ = -1;
   Bytes available_ = GiB(64);
   std::function<void()> on_copy_;

@@ -67,6 +67,7 @@ struct AllocatorStats {
   Bytes bytes_small_free;      // idle inside the slabs of the small pool: for small requests only
   Bytes bytes_created;         // of all physical blocks ever created
   Bytes bytes_released;        // of all physical blocks given back to the device
+  Bytes bytes_addresses;       // addresses reserved with the driver, which cost no memory
   Bytes bytes_device_total;    // physical memory of the device; 0: it was not asked
   Bytes bytes_device_free;     // what nobody holds, by the driver
   Bytes bytes_outside;         // neither free nor bytes_reserved: of other processes, contexts, libraries

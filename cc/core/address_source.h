@@ -1,0 +1,46 @@
+// Finds addresses for a stitched range, and keeps what is reserved within a budget.
+//
+// It looks, in this order, for: a free span with room to extend the range in place; a new reservation within the budget;
+// a free span without that room, if need be with the room of other ranges; the span of idle ranges, least recently used
+// first, which are unmapped; and, rather than refuse the request, a reservation beyond the budget.
+#ifndef GMLAKE_CORE_ADDRESS_SOURCE_H_
+#define GMLAKE_CORE_ADDRESS_SOURCE_H_
+
+#include <optional>
+
+#include "cc/base/bytes.h"
+#include "cc/base/status.h"
+#include "cc/core/mapping_row.h"
+#include "cc/core/memory.h"
+#include "cc/core/reclaimer.h"
+#include "cc/core/stream_order.h"
+#include "cc/driver/driver.h"
+
+namespace gmlake {
+
+// Thread rule: the allocator's lock. Cost: a look-up; in a long while a reservation; at the budget an unmap per range
+// that is given up.
+class AddressSource {
+ public:
+  AddressSource(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
+      : driver_(driver), memory_(memory), order_(order), reclaimer_(reclaimer) {}
+
+  // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now.
+  StatusOr<Site> Take(Bytes size);
+  // They were not used after all. Reservations of which nothing is used go back to the driver.
+  void Return(const Site& site);
+
+ private:
+  StatusOr<Site> TakeFromIdle(Bytes size);
+  std::optional<Site> FromSpace(Bytes size) const;
+  Status Reserve(Bytes least, Bytes most);
+
+  Driver* driver_;
+  Memory* memory_;
+  StreamOrder* order_;
+  Reclaimer* reclaimer_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_ADDRESS_SOURCE_H_

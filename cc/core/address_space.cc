@@ -1,0 +1,107 @@
+#include "cc/core/address_space.h"
+
+#include <algorithm>
+
+namespace gmlake {
+
+void AddressSpace::AddReservation(Span span) {
+  reservations_[span.base] = span.size;
+  reserved_ += span.size;
+  Insert(span);
+}
+
+void AddressSpace::RemoveReservation(Address base) {
+  const auto found = reservations_.find(base);
+  Erase({base, found->second});
+  reserved_ -= found->second;
+  reservations_.erase(found);
+}
+
+std::vector<Span> AddressSpace::Unused() const {
+  std::vector<Span> unused;
+  for (const auto& [base, size] : reservations_) {
+    const auto free = free_.find(base);
+    if (free != free_.end() && free->second == size) unused.push_back({base, size});
+  }
+  return unused;
+}
+
+std::optional<Address> AddressSpace::Take(Bytes size) {
+  const auto fit = by_size_.lower_bound({size, Address()});
+  if (fit == by_size_.end()) return std::nullopt;
+  const Span span{fit->second, fit->first};
+  Erase(span);
+  if (size < span.size) Insert({span.base + size, span.size - size});
+  return span.base;
+}
+
+void AddressSpace::Give(Span span) {
+  auto place = spoiled_.lower_bound(span.base);
+  for (Address from = span.base; from < span.end();) {
+    const bool last = place == spoiled_.end() || place->first >= span.end();
+    const Address to = last ? span.end() : place->first;
+    if (from < to) Insert({from, to - from});
+    from = last ? to : to + (place++)->second;
+  }
+}
+
+void AddressSpace::Spoil(Span place) {
+  spoiled_[place.base] = place.size;
+  auto free = free_.upper_bound(place.base);
+  if (free == free_.begin()) return;
+  --free;
+  const Span span{free->first, free->second};
+  if (span.end() < place.end()) return;
+  Erase(span);
+  Give(span);
+}
+
+void AddressSpace::Insert(Span span) {
+  for (const Span& neighbour : {FreeBefore(span.base), FreeAfter(span.end())}) {
+    if (neighbour.size == Bytes(0)) continue;
+    Erase(neighbour);
+    span = {std::min(span.base, neighbour.base), span.size + neighbour.size};
+  }
+  free_[span.base] = span.size;
+  by_size_.insert({span.size, span.base});
+}
+
+void AddressSpace::Erase(Span span) {
+  free_.erase(span.base);
+  by_size_.erase({span.size, span.base});
+}
+
+Span AddressSpace::FreeBefore(Address address) const {
+  const auto after = free_.lower_bound(address);
+  if (after == free_.begin() || IsReservation(address)) return {};
+  const auto before = std::prev(after);
+  return before->first + before->second == address ? Span{before->first, before->second} : Span{};
+}
+
+Span AddressSpace::FreeAfter(Address address) const {
+  const auto after = free_.find(address);
+  if (after == free_.end() || IsReservation(address)) return {};
+  return {after->first, after->second};
+}
+
+bool AddressSpace::IsFree(Span span) const {
+  const auto after = free_.lower_bound(span.base);
+  if (after != free_.end() && after->first < span.end()) return true;
+  return after != free_.begin() && std::prev(after)->first + std::prev(after)->second > span.base;
+}
+
+std::string AddressSpace::Check() const {
+  if (free_.size() != by_size_.size()) return "free addresses are not known by size";
+  for (const auto& [base, size] : free_) {
+    auto reservation = reservations_.upper_bound(base);
+    if (reservation == reservations_.begin()) return "free addresses that were not reserved";
+    --reservation;
+    if (reservation->first + reservation->second < base + size) return "free addresses that were not reserved";
+    if (FreeAfter(base + size).size > Bytes(0)) return "free addresses are not coalesced";
+    const auto place = spoiled_.lower_bound(base);
+    if (place != spoiled_.end() && place->first < base + size) return "a spoiled place is free";
+  }
+  return "";
+}
+
+}  // namespace gmlake

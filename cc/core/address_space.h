@@ -1,0 +1,72 @@
+// The addresses of stitched ranges: a few large reservations of the driver, cut into spans.
+//
+// A reservation costs the driver more the more of them live, and a process has 128 TiB for all its devices. So few
+// reservations are made, and a span that is given back serves the next range. This is the table; who reserves and who
+// makes room is address_source.h.
+#ifndef GMLAKE_CORE_ADDRESS_SPACE_H_
+#define GMLAKE_CORE_ADDRESS_SPACE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/base/bytes.h"
+
+namespace gmlake {
+
+struct Span {
+  Address base;
+  Bytes size;
+
+  Address end() const { return base + size; }
+};
+
+// Model: reservations, and in each of them free spans; the rest is taken or spoiled. Invariant: free spans lie in one
+// reservation each, neither touch nor overlap another free span of it, and hold no spoiled place. Thread rule: the
+// allocator's lock. Cost: logarithmic in the number of free spans.
+class AddressSpace {
+ public:
+  // All of it is free.
+  void AddReservation(Span span);
+  // Forgets a reservation of which nothing is taken.
+  void RemoveReservation(Address base);
+  // The reservations of which nothing is taken or spoiled.
+  std::vector<Span> Unused() const;
+
+  // The front of the smallest free span with `size` bytes.
+  std::optional<Address> Take(Bytes size);
+  // Makes a taken span, or a part of one, free; spoiled places in it stay out.
+  void Give(Span span);
+  // A mapping would not come off here: the place is never handed out again.
+  void Spoil(Span place);
+
+  // Is any of it free?
+  bool IsFree(Span span) const;
+
+  Bytes reserved() const { return reserved_; }
+  int64_t num_reservations() const { return static_cast<int64_t>(reservations_.size()); }
+  // What is wrong with the table, or nothing.
+  std::string Check() const;
+
+ private:
+  void Insert(Span span);
+  void Erase(Span span);
+  // The free span that ends, or begins, at `address` in the same reservation; empty if there is none.
+  Span FreeBefore(Address address) const;
+  Span FreeAfter(Address address) const;
+  bool IsReservation(Address base) const { return reservations_.count(base) != 0; }
+
+  std::map<Address, Bytes> reservations_;
+  std::map<Address, Bytes> free_;
+  std::set<std::pair<Bytes, Address>> by_size_;  // the same spans
+  std::map<Address, Bytes> spoiled_;
+  Bytes reserved_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_ADDRESS_SPACE_H_
