@@ -112,6 +112,25 @@ void Settled(Bytes most, Dice* dice, Script* script) {
   }
 }
 
+// Each survivor keeps a slab, so that much less can be had.
+void Slabs(Bytes most, Dice* dice, Script* script) {
+  constexpr Bytes kSlab = MiB(2);
+  script->Free(script->Allocate(Share(most, 0.5 + dice->Share() / 2)));
+  for (int round = 0; round < 4; ++round) {
+    const Bytes large_size = dice->Size(MiB(16), most / 64);
+    const Bytes filled = Share(most, 0.6 + 0.4 * dice->Share());
+    std::vector<int64_t> survivors, others;
+    while (script->live() + large_size + kSlab * (survivors.size() + 1) <= filled) {
+      for (int i = 0; i < 8; ++i) (i == 0 ? survivors : others).push_back(script->Allocate(dice->Size(KiB(1), KiB(250))));
+      others.push_back(script->Allocate(large_size));
+    }
+    FreeAll(script, &others);
+    script->Free(script->Allocate(most - kSlab * survivors.size()));
+    FreeAll(script, &survivors);
+    script->Free(script->Allocate(most));
+  }
+}
+
 void Loading(Bytes most, Dice* dice, Script* script) {
   std::vector<int64_t> temporary;
   while (script->live() < most / 8) {
@@ -127,7 +146,8 @@ using Maker = void (*)(Bytes most, Dice* dice, Script* script);
 const std::map<std::string, Maker>& Makers() {
   static const auto* makers = new std::map<std::string, Maker>{
       {"scattered", Scattered}, {"alternating", Alternating}, {"growing", Growing}, {"power", Power},
-      {"residents", Residents}, {"settled", Settled},         {"loading", Loading}};
+      {"residents", Residents}, {"settled", Settled},         {"loading", Loading},
+      {"slabs", Slabs}};
   return *makers;
 }
 

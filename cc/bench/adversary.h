@@ -23,6 +23,8 @@ namespace gmlake::bench {
 // residents    a third of the device in residents replaced at random, and a slab that takes the rest, round after round
 // settled      200 survivors of one to three granules scattered among blocks of 16 to 64 MiB; the large ones go, one
 //              request takes all that is left, half of the survivors go, and again
+// slabs        small buffers in bursts between large ones, in memory that was held in one piece before; the large ones
+//              go and one of each burst stays; one request takes all that is left; again with other sizes
 // loading      parameters of 1 to 4 MiB that stay beside temporary buffers of 14 to 30 MiB that go, up to an eighth of
 //              the device; then one request takes all that is left
 const std::vector<std::string>& AdversaryNames();

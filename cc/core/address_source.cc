@@ -12,7 +12,7 @@ constexpr int64_t kRoomPerSize = 8;  // addresses taken per byte mapped, so that
 StatusOr<Site> AddressSource::Take(Bytes size) {
   const Bytes room = size * kRoomPerSize;
   if (const auto site = FromSpace(room)) return *site;
-  if (Reserve(room, AddressesLeft(*memory_)).ok()) return *FromSpace(room);
+  if (arenas_.Reserve(room, AddressesLeft(*memory_)).ok()) return *FromSpace(room);
   if (const auto site = FromSpace(size)) return *site;
   memory_->TakeBackRoom();
   if (const auto site = FromSpace(size)) return *site;
@@ -24,7 +24,7 @@ StatusOr<Site> AddressSource::TakeFromIdle(Bytes size) {
   std::optional<Site> site;
   reclaimer_->UnmapIdleUntil([&] { return (site = FromSpace(size)).has_value(); });
   if (site.has_value()) return *site;
-  const Status reserved = Reserve(size, size);
+  const Status reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
   return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) + " at: " +
                                               ToString(memory_->address_bytes()) + " are reserved");
@@ -36,16 +36,9 @@ std::optional<Site> AddressSource::FromSpace(Bytes size) const {
   return Site{*at, size};
 }
 
-Status AddressSource::Reserve(Bytes least, Bytes most) {
-  const auto reserve = [this](Bytes size) { return driver_->Reserve(size); };
-  const StatusOr<Span> span = ReserveSpan(driver_, memory_->range_size, least, most, reserve);
-  if (span.ok()) memory_->addresses.AddReservation(*span);
-  return span.status();
-}
-
 void AddressSource::Return(const Site& site) {
   memory_->addresses.Give({site.at, site.reserved});
-  reclaimer_->FreeUnusedAddresses();
+  arenas_.FreeUnused();
 }
 
 }  // namespace gmlake

@@ -10,11 +10,12 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/core/arenas.h"
+#include "cc/core/counting_driver.h"
 #include "cc/core/mapping_row.h"
 #include "cc/core/memory.h"
 #include "cc/core/reclaimer.h"
 #include "cc/core/stream_order.h"
-#include "cc/driver/driver.h"
 
 namespace gmlake {
 
@@ -22,8 +23,8 @@ namespace gmlake {
 // that is given up.
 class AddressSource {
  public:
-  AddressSource(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
-      : driver_(driver), memory_(memory), order_(order), reclaimer_(reclaimer) {}
+  AddressSource(CountingDriver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
+      : memory_(memory), order_(order), reclaimer_(reclaimer), arenas_(driver, memory) {}
 
   // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now.
   StatusOr<Site> Take(Bytes size);
@@ -33,12 +34,11 @@ class AddressSource {
  private:
   StatusOr<Site> TakeFromIdle(Bytes size);
   std::optional<Site> FromSpace(Bytes size) const;
-  Status Reserve(Bytes least, Bytes most);
 
-  Driver* driver_;
   Memory* memory_;
   StreamOrder* order_;
   Reclaimer* reclaimer_;
+  Arenas arenas_;
 };
 
 }  // namespace gmlake

@@ -32,10 +32,18 @@ std::optional<Address> AddressSpace::Take(Bytes size) {
   const Span span{fit->second, fit->first};
   Erase(span);
   if (size < span.size) Insert({span.base + size, span.size - size});
+  if (inventory_ != nullptr) inventory_->OnReserve(span.base, size);
   return span.base;
 }
 
 void AddressSpace::Give(Span span) {
+  if (span.size == Bytes(0)) return;
+  if (inventory_ != nullptr) inventory_->OnFreeAddress(span.base);
+  Free(span);
+}
+
+// All of it but the spoiled places.
+void AddressSpace::Free(Span span) {
   auto place = spoiled_.lower_bound(span.base);
   for (Address from = span.base; from < span.end();) {
     const bool last = place == spoiled_.end() || place->first >= span.end();
@@ -53,7 +61,7 @@ void AddressSpace::Spoil(Span place) {
   const Span span{free->first, free->second};
   if (span.end() < place.end()) return;
   Erase(span);
-  Give(span);
+  Free(span);
 }
 
 void AddressSpace::Insert(Span span) {

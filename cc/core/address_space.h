@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/telemetry/inventory_log.h"
 
 namespace gmlake {
 
@@ -30,6 +31,9 @@ struct Span {
 // allocator's lock. Cost: logarithmic in the number of free spans.
 class AddressSpace {
  public:
+  // `inventory`, which may be null, hears of spans as of ranges that are reserved and freed.
+  explicit AddressSpace(InventoryLog* inventory = nullptr) : inventory_(inventory) {}
+
   // All of it is free.
   void AddReservation(Span span);
   // Forgets a reservation of which nothing is taken.
@@ -53,6 +57,7 @@ class AddressSpace {
   std::string Check() const;
 
  private:
+  void Free(Span span);
   void Insert(Span span);
   void Erase(Span span);
   // The free span that ends, or begins, at `address` in the same reservation; empty if there is none.
@@ -60,6 +65,7 @@ class AddressSpace {
   Span FreeAfter(Address address) const;
   bool IsReservation(Address base) const { return reservations_.count(base) != 0; }
 
+  InventoryLog* const inventory_;
   std::map<Address, Bytes> reservations_;
   std::map<Address, Bytes> free_;
   std::set<std::pair<Bytes, Address>> by_size_;  // the same spans

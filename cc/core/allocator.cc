@@ -34,7 +34,7 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       copier_(options.copier),
       patience_(Bounded(options.patience)),
       driver_(driver, &journal_.inventory_log()),
-      memory_(driver->granularity(), options.thresholds, options.range_size),
+      memory_(driver->granularity(), options.thresholds, options.range_size, &journal_.inventory_log()),
       small_(&memory_),
       order_(&driver_),
       reclaimer_(&driver_, &memory_, &order_),
@@ -159,6 +159,17 @@ void Allocator::ResetPeaks() {
   books_.peak_bytes_reserved = memory_.reserved();
 }
 
+Status Allocator::Preallocate(Bytes target) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!sleeper_.awake()) return Asleep();
+  const Bytes most = AlignDown(std::clamp(target, Bytes(0), books_.bytes_limit), memory_.blocks.granularity());
+  const Bytes more = most - memory_.reserved();
+  if (more <= Bytes(0)) return OkStatus();
+  const Status created = placer_.Preallocate(RequestOf(more, StreamHandle(), /*at_home=*/true));
+  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
+  return created;
+}
+
 Bytes Allocator::Trim(Bytes target) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Bytes given = TrimTo(target, &lock);
@@ -214,7 +225,7 @@ void Allocator::KeepEndOfPending(StreamHandle stream) {
 
 StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
   if (size < SmallPool::kThreshold) return PlaceSmall(size, stream);
-  return PlaceLarge(size, stream, /*at_home=*/false);
+  return placer_.Place(RequestOf(size, stream, /*at_home=*/false));
 }
 
 // Room in a slab, a new slab, an odd fragment as a slab, a slab from growth or a recut block, and at last a lease of its
@@ -222,12 +233,13 @@ StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
 StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
   const Placement small = SmallPlacement(small_.Take(size));
   if (small.chunk != kNone) return small;
-  ChunkId slab = placer_.TakeContiguous(RequestOf(SmallPool::kSlabSize, stream, /*at_home=*/true));
-  if (slab == kNone) slab = placer_.TakeFragment(size, SmallPool::kSlabSize);
+  const Placer::Request request = RequestOf(SmallPool::kSlabSize, stream, /*at_home=*/true);
+  ChunkId slab = placer_.TakeContiguous(request);
+  if (slab == kNone) slab = placer_.TakeFragment(size, request);
   if (slab != kNone) return PlaceInSlab(slab, size);
-  StatusOr<Placement> made = PlaceLarge(SmallPool::kSlabSize, stream, /*at_home=*/true);
+  StatusOr<Placement> made = placer_.Place(request);
   if (made.ok()) return PlaceInSlab(made->chunk, size);
-  return PlaceLarge(size, stream, /*at_home=*/false);
+  return placer_.Place(RequestOf(size, stream, /*at_home=*/false));
 }
 
 StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
@@ -237,10 +249,6 @@ StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
 
 Placement Allocator::SmallPlacement(ChunkId chunk) const {
   return chunk == kNone ? Placement() : Placement{chunk, Way::kSmall, memory_.chunks[chunk].address};
-}
-
-StatusOr<Placement> Allocator::PlaceLarge(Bytes size, StreamHandle stream, bool at_home) {
-  return placer_.Place(RequestOf(size, stream, at_home));
 }
 
 inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, bool at_home) const {

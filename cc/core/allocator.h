@@ -90,7 +90,7 @@ class Allocator {
   // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
   // `recording`, if given, gets the recording up to the same instant.
   Snapshot TakeSnapshot(Recording* recording = nullptr);
-  // From now on the last `max_events` events are kept, at most 2^26 (3.5 GiB); 0 stops it. Starting again starts anew.
+  // From now on the last `max_events` events are kept, at most 2^24 (0.9 GiB); 0 stops it. Starting again starts anew.
   void Record(int64_t max_events);
   bool is_recording() const;
   // The program names this moment in the recording, with this thread's label.
@@ -99,6 +99,8 @@ class Allocator {
   int64_t BeginTrack(const std::string& name);
   // False: there is no such track. `end`: there will be none afterwards.
   bool ReadTrack(int64_t id, TrackStats* stats, bool end);
+  // Creates physical blocks, which nobody leases, until `target` bytes are held, or as many as the limit allows.
+  Status Preallocate(Bytes target);
   // Gives idle physical blocks back until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
   // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use; kInvalidArgument for
@@ -158,7 +160,6 @@ class Allocator {
   StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
   Placement SmallPlacement(ChunkId chunk) const;
   StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
-  StatusOr<Placement> PlaceLarge(Bytes size, StreamHandle stream, bool at_home);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
   Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);

@@ -187,7 +187,7 @@ TEST_F(AllocatorTest, AStreamThatIsRetiredIsWaitedForAndNotTouchedAgain) {
   const int64_t recorded = allocator_.Stats().driver_calls.record_event;
   EXPECT_EQ(Get(MiB(8), kOther), address);
   EXPECT_TRUE(allocator_.Free(address, kOther));
-  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, recorded);
+  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, recorded) << "kOther is home now";
   EXPECT_EQ(allocator_.Trim(Bytes(0)), MiB(8));
 }
 
@@ -198,7 +198,7 @@ TEST_F(AllocatorTest, RetiringAnotherStreamLeavesHomeAsItIs) {
   EXPECT_EQ(allocator_.Stats().driver_calls.record_event, 0);
 }
 
-TEST_F(AllocatorTest, MemoryOfAStreamThatEndsInItsCaptureIsNeverUsedAgain) {
+TEST_F(AllocatorTest, MemoryOfAStreamThatEndsInItsCaptureIsUsedAgainOnceTheDeviceWasWaitedFor) {
   const Address address = Get(MiB(8));
   driver_.SetCapturing(kOther, true);
   EXPECT_TRUE(allocator_.Free(address, kOther));
@@ -207,6 +207,32 @@ TEST_F(AllocatorTest, MemoryOfAStreamThatEndsInItsCaptureIsNeverUsedAgain) {
   allocator_.Maintain();
   EXPECT_EQ(allocator_.Stats().bytes_pending, MiB(8));
   EXPECT_NE(Get(MiB(8)), address);
+  allocator_.Trim(MiB(256));
+  EXPECT_EQ(allocator_.Stats().bytes_pending, Bytes(0));
+  EXPECT_EQ(Get(MiB(8)), address);
+}
+
+// Blocks are there, and nothing else is as if somebody had leased them.
+TEST_F(AllocatorTest, PreallocationHoldsBlocksAndLeasesNothing) {
+  ASSERT_TRUE(allocator_.Preallocate(MiB(64)).ok());
+  EXPECT_EQ(driver_.memory_in_use(), MiB(64));
+  ASSERT_TRUE(allocator_.Preallocate(GiB(1)).ok());
+  EXPECT_EQ(driver_.memory_in_use(), MiB(256));
+  const AllocatorStats stats = allocator_.Stats();
+  EXPECT_EQ(stats.bytes_in_use + stats.peak_bytes_in_use, Bytes(0));
+  EXPECT_EQ(stats.peak_bytes_reserved, MiB(256));
+  const int64_t calls = stats.driver_calls.memory_calls();
+  const Address all = Get(MiB(256));
+  EXPECT_EQ(allocator_.Stats().driver_calls.memory_calls(), calls);
+  allocator_.Free(all, kHome);
+}
+
+// Far below the limit, though all of it is held, blocks are split and not cut.
+TEST_F(AllocatorTest, WhatWasPreallocatedIsNoPeakThatPlacingWouldHeed) {
+  ASSERT_TRUE(allocator_.Preallocate(MiB(256)).ok());
+  const int64_t calls = allocator_.Stats().driver_calls.memory_calls();
+  for (int i = 0; i < 20; ++i) Get(MiB(3));
+  EXPECT_EQ(allocator_.Stats().driver_calls.memory_calls(), calls);
 }
 
 TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
@@ -287,6 +313,38 @@ TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
   EXPECT_EQ(allocator.Stats().driver_calls.release, 1);
   EXPECT_EQ(allocator.CheckInvariants(), "");
   EXPECT_EQ(driver.violations(), std::vector<std::string>());
+}
+
+// One block of 256 MiB has a seam, twice the budget of (4 - 3.5) GiB / 4: the next lease that would end inside a block
+// gets one that is cut for it.
+TEST(AllocatorSeams, BeyondTheBudgetABlockIsCut) {
+  FakeDriver driver(GiB(8));
+  Allocator allocator(&driver, {GiB(4)});
+  allocator.Free(*allocator.Allocate(GiB(3) + MiB(512), kHome), kHome);
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_EQ(allocator.Stats().driver_calls.release, 0);
+  ASSERT_TRUE(allocator.Allocate(MiB(200), kHome).ok());
+  EXPECT_EQ(allocator.Stats().driver_calls.release, 1);
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+}
+
+// A range in doubt stays as it is, however often maintenance comes by.
+TEST(AllocatorDoubt, ARangeThatWouldNotComeOffIsNotTouchedAgain) {
+  FakeDriver driver(GiB(4));
+  Allocator allocator(&driver, {MiB(64), {/*mappings=*/4, /*bytes=*/MiB(1)}});
+  std::vector<Address> leases;
+  for (int i = 0; i < 8; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
+  for (int i = 0; i < 8; i += 2) allocator.Free(leases[i], kHome);
+  allocator.Free(*allocator.Allocate(MiB(32), kHome), kHome);
+  driver.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
+  allocator.Maintain();
+  driver.StopFailing();
+  ASSERT_EQ(driver.num_failed_unmaps(), 1);
+  const int64_t changes = driver.num_mapping_changes();
+  for (int i = 0; i < 3; ++i) allocator.Maintain();
+  allocator.Trim(Bytes(0));
+  EXPECT_EQ(driver.num_mapping_changes(), changes) << "its blocks are not given back, either";
+  EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 
 TEST(AllocatorEnd, LeavesNothingBehind) {

@@ -41,11 +41,30 @@ TEST_F(ChunkListTest, HolesOpenAndClose) {
   EXPECT_EQ(chunks_[list_.holes()[0]].size, MiB(8));
 }
 
+// What lies before a hole is where its region grows only as long as nothing comes after the hole.
+TEST_F(ChunkListTest, ATailEndsWhereTheHoleBehindItIsFilledInItsMiddle) {
+  const ChunkId hole = list_.AddRegion(kBase, MiB(20), ChunkState::kHole);
+  const ChunkId tail = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
+  ASSERT_EQ(list_.TailFit(MiB(4)), tail);
+  const ChunkId middle = list_.Settle(list_.Open(list_.holes()[0], MiB(6), MiB(2)));
+  EXPECT_EQ(list_.BestFit(MiB(4)), tail);
+  EXPECT_EQ(list_.TailFit(MiB(2)), middle);
+  EXPECT_EQ(list_.CheckRegion(tail), "");
+}
+
+TEST_F(ChunkListTest, ATailEndsWhereTheHoleBehindItIsSpoilt) {
+  const ChunkId hole = list_.AddRegion(kBase, MiB(20), ChunkState::kHole);
+  const ChunkId tail = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
+  list_.Spoil(list_.holes()[0], MiB(6), MiB(2));
+  EXPECT_EQ(list_.BestFit(MiB(4)), tail);
+  EXPECT_EQ(list_.CheckRegion(tail), "");
+}
+
 // A block must lead to the chunks over its first and last byte through any sequence of splits and merges.
 TEST_F(ChunkListTest, BlocksFollowSplitsAndMerges) {
   std::mt19937_64 random(3);
   blocks_.AddRange(kBase, GiB(1));
-  const ChunkId all = list_.AddRegion(kBase, MiB(64), ChunkState::kFree);
+  list_.AddRegion(kBase, MiB(64), ChunkState::kFree);
   for (int i = 0; i < 16; ++i) blocks_.Add({}, kBase + MiB(4 * i), MiB(4));
   std::vector<ChunkId> used;
   for (int step = 0; step < 5000; ++step) {

@@ -57,6 +57,13 @@ class CountingDriver final : public Driver {
     if (freed.ok()) inventory_->OnFreeAddress(address);
     return freed;
   }
+  // The same for addresses that are cut into spans: the inventory hears of those instead (address_space.h).
+  StatusOr<Address> ReserveArena(Bytes size) {
+    return Timed(&calls_.reserve, [&] { return driver_->Reserve(size); });
+  }
+  Status FreeArena(Address address, Bytes size) {
+    return Timed(&calls_.free_address, [&] { return driver_->FreeAddress(address, size); });
+  }
   Status Map(Address address, Bytes size, BlockHandle block) override {
     Status mapped = Timed(&calls_.map, [&] { return driver_->Map(address, size, block); });
     if (mapped.ok()) inventory_->OnMap(address, size, block.value);

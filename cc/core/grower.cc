@@ -70,12 +70,12 @@ Fill::Part Grower::PartIn(ChunkId hole, Bytes amount, const GrowthInput& input) 
           BlockSizes(size, LargestBlock(input), input.granularity)};
 }
 
-Status Grower::Create(Fill fill, ChunkId* chunk) {
+Status Grower::Create(Fill* fill, ChunkId* chunk) {
   std::vector<BlockHandle> handles;
   const Status created =
-      memory_->Transact(driver_, [&](Transaction* transaction) { return Execute(&fill, transaction, &handles); });
+      memory_->Transact(driver_, [&](Transaction* transaction) { return Execute(fill, transaction, &handles); });
   if (!created.ok()) return created;
-  Register(std::move(fill), handles, chunk);
+  Register(*fill, handles, chunk);
   return OkStatus();
 }
 

@@ -55,7 +55,7 @@ class Grower {
   StatusOr<Fill> PlanAnywhere(Bytes size, bool scattered, const GrowthInput& input) const;
 
   // Driver and tables at once. `chunk` (may be null) gets the free chunk that includes the new blocks.
-  Status Create(Fill fill, ChunkId* chunk);
+  Status Create(Fill* fill, ChunkId* chunk);
 
   // The same in two halves. Driver only. Appends the created handles to `handles`. After a failure
   // `fill->lacks_addresses()` tells whether the driver has none left.

@@ -53,12 +53,7 @@ void Memory::SpoilPlace(const Wreckage::Place& place) {
 }
 
 void Memory::TakeBackRoom() {
-  ranges.ForEach([this](RangeId id) {
-    StitchedRange& range = ranges[id];
-    if (range.reserved == range.size) return;
-    addresses.Give({range.base + range.size, range.reserved - range.size});
-    range.reserved = range.size;
-  });
+  ranges.ForEach([this](RangeId id) { addresses.Give(ranges.TakeBackRoom(id)); });
 }
 
 void Memory::Pin(BlockHandle handle) {

@@ -14,6 +14,7 @@
 #include "cc/core/range_table.h"
 #include "cc/core/thresholds.h"
 #include "cc/driver/transaction.h"
+#include "cc/telemetry/inventory_log.h"
 
 namespace gmlake {
 
@@ -27,8 +28,10 @@ struct RangeSize {
 
 // Thread rule: the allocator's lock. Invariant: `reserved()` is exactly what the driver holds for us.
 struct Memory {
-  explicit Memory(Bytes granularity, const Thresholds& thresholds = {}, const RangeSize& range_size = {})
-      : thresholds(thresholds), range_size(range_size), blocks(granularity, &chunks) {}
+  // `inventory` may be null.
+  explicit Memory(Bytes granularity, const Thresholds& thresholds = {}, const RangeSize& range_size = {},
+                  InventoryLog* inventory = nullptr)
+      : thresholds(thresholds), range_size(range_size), blocks(granularity, &chunks), addresses(inventory) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 

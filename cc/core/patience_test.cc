@@ -1,9 +1,12 @@
 // Waiting for leases that are about to end, and for a device that others are about to leave.
 
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "cc/core/allocator.h"
+#include "cc/core/testing_copier.h"
 #include "cc/driver/fake_driver.h"
 #include "gtest/gtest.h"
 
@@ -89,6 +92,63 @@ TEST_F(PatienceTest, WithoutBeingAskedNobodyWaitsForTheDevice) {
   Allocator allocator(&driver_, With(milliseconds(0), milliseconds(0)));
   driver_.SetForeignMemory(MiB(200));
   EXPECT_EQ(allocator.Allocate(MiB(100), kHome).status().code(), StatusCode::kOutOfMemory);
+}
+
+// Somebody else's work may still be queued on what comes free while another stream waits for it.
+TEST_F(PatienceTest, WhatAWaiterGetsIsInOrderForItsStream) {
+  const StreamHandle other{reinterpret_cast<void*>(2)};
+  Allocator allocator(&driver_, With(kLong, milliseconds(0)));
+  const Address first = *allocator.Allocate(MiB(100), kHome);
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    driver_.Launch(kHome, first, MiB(100), /*owner=*/1);
+    allocator.Free(first, kHome);
+  });
+  const StatusOr<Address> second = allocator.Allocate(MiB(100), other);
+  late.join();
+  ASSERT_TRUE(second.ok());
+  driver_.Launch(other, *second, MiB(100), /*owner=*/2);
+  EXPECT_EQ(driver_.violations(), std::vector<std::string>());
+}
+
+TEST_F(PatienceTest, AWaiterNoticesThatTheDeviceFellAsleep) {
+  TestingCopier copier(&driver_);
+  AllocatorOptions options = With(kLong, milliseconds(0));
+  options.copier = &copier;
+  Allocator allocator(&driver_, options);
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  const auto start = steady_clock::now();
+  std::thread sleeper([&] {
+    std::this_thread::sleep_for(milliseconds(30));
+    EXPECT_TRUE(allocator.Sleep({}).ok());
+  });
+  EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_LT(steady_clock::now() - start, kLong / 2);
+  sleeper.join();
+  EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
+}
+
+// The request waits for queued work, so that a block can be cut; meanwhile another thread puts the device to sleep.
+TEST_F(PatienceTest, WhoWaitedForTheDeviceNoticesThatItFellAsleep) {
+  TestingCopier copier(&driver_);
+  AllocatorOptions options = With(milliseconds(0), milliseconds(0));
+  options.copier = &copier;
+  options.thresholds.spare_per_seams = GiB(1).count();
+  options.thresholds.request_per_own = 1;
+  Allocator allocator(&driver_, options);
+  const Address idle = *allocator.Allocate(MiB(32), kHome);
+  for (Bytes size : {MiB(32), MiB(32), MiB(28)}) ASSERT_TRUE(allocator.Allocate(size, kHome).ok());
+  driver_.Launch(kHome, idle, MiB(32));
+  allocator.Free(idle, kHome);
+  ASSERT_TRUE(allocator.Allocate(MiB(10), kHome).ok());
+  driver_.OnWait([&] {
+    driver_.FinishAll();
+    if (allocator.IsAsleep()) return;
+    EXPECT_TRUE(allocator.Sleep({}).ok());
+  });
+  EXPECT_EQ(allocator.Allocate(MiB(10), kHome).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(allocator.IsAsleep());
+  EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
 }
 
 TEST_F(PatienceTest, DemandIsThePeakSinceItWasLastAsked) {

@@ -44,7 +44,7 @@ Placement Placer::PlaceAtTail(const Request& request) {
 // Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
 bool Placer::ShouldWait(const Request& request) const {
   const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;
-  return request.may_wait && order_->proven() < memory_->ticks() && memory_->blocks.seamed_bytes() > most;
+  return request.may_wait && IsNear(request.limit) && order_->proven() < memory_->ticks() && memory_->blocks.seamed_bytes() > most;
 }
 
 // Anywhere but at the tail, if possible.
@@ -53,16 +53,30 @@ ChunkId Placer::Room(Bytes size) const {
   return free != kNone ? free : memory_->space.TailFit(size);
 }
 
+Status Placer::Preallocate(const Request& request) {
+  const Status status = order_->MayUnmap();
+  if (!status.ok()) return status;
+  StatusOr<Fill> fill = grower_.PlanAnywhere(request.size, /*scattered=*/false, InputOf(request));
+  return fill.ok() ? grower_.Create(&*fill, nullptr) : fill.status();
+}
+
 ChunkId Placer::TakeContiguous(const Request& request) {
   const Outlook outlook = Look(request);
   const bool taken = outlook.may_split() && !outlook.tail;
   return taken ? memory_->space.Take(outlook.free, outlook.fit.offset, request.size) : kNone;
 }
 
-ChunkId Placer::TakeFragment(Bytes size, Bytes most) {
+ChunkId Placer::TakeFragment(Bytes size, const Request& request) {
   const ChunkId free = memory_->space.BestFit(size);
-  if (free == kNone || memory_->chunks[free].size > most) return kNone;
-  return memory_->space.Take(free, Bytes(0), memory_->chunks[free].size);
+  if (free == kNone) return kNone;
+  const Chunk& chunk = memory_->chunks[free];
+  const bool fits = chunk.size <= request.size && (IsInGranule(chunk) || !IsOverSeamBudget(request));
+  return fits ? memory_->space.Take(free, Bytes(0), chunk.size) : kNone;
+}
+
+bool Placer::IsInGranule(const Chunk& chunk) const {
+  const Block& block = memory_->blocks[memory_->blocks.At(chunk.address)];
+  return block.size == memory_->blocks.granularity() && chunk.end() <= block.end();
 }
 
 // As if seams cost nothing.
@@ -75,16 +89,23 @@ Placer::Outlook Placer::LookAway(const Request& request) const {
 
 Placer::Outlook Placer::Look(const Request& request) const {
   Outlook outlook = LookAway(request);
-  if (!MindsSeams(request)) return outlook;
+  if (request.at_home) return LookForSlab(request, outlook);
+  if (!IsNear(request.limit)) return outlook;
   if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
   const bool costs = outlook.free == kNone || outlook.fit.seam > Bytes(0);
-  if (costs && memory_->blocks.seamed_bytes() > SeamBudget(request)) BeThrifty(request, &outlook);
+  if (costs && IsOverSeamBudget(request)) BeThrifty(request, &outlook);
   return outlook;
 }
 
-// A slab does wherever it is placed: it may outlive all that lies beside it.
-bool Placer::MindsSeams(const Request& request) const {
-  return IsNear(request.limit) || (request.at_home && memory_->blocks.seamed_bytes() > SeamBudget(request));
+// A slab may outlive all that lies beside it, so it would keep a seam that is there anyhow, too.
+Placer::Outlook Placer::LookForSlab(const Request& request, Outlook outlook) const {
+  outlook.thrifty = IsOverSeamBudget(request);
+  outlook.wasteful = outlook.thrifty && outlook.free != kNone;
+  return outlook;
+}
+
+bool Placer::IsOverSeamBudget(const Request& request) const {
+  return memory_->blocks.seamed_bytes() > SeamBudget(request);
 }
 
 void Placer::BeThrifty(const Request& request, Outlook* outlook) const {
@@ -149,14 +170,13 @@ Placement Placer::Remember(const Request& request, const Placement& placement) {
 StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlook) {
   Status status = order_->MayMap(request.stream);
   if (!status.ok()) return status;
+  if (request.at_home) return outlook.thrifty ? PlaceInOwnBlock(request) : Grow(request, Headroom(request));
   if (!outlook.wasteful) {
     StatusOr<Placement> grown = Grow(request, GrowthAllowance(InputOf(request)));
     if (!IsOutOfMemory(grown)) return grown;
   }
-  if (!request.at_home || outlook.thrifty) {
-    StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
-    if (!IsOutOfMemory(stitched)) return stitched;
-  }
+  StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
+  if (!IsOutOfMemory(stitched)) return stitched;
   if (outlook.wasteful) return OutOfMemory(request.size);
   return Grow(request, Headroom(request));
 }
@@ -166,14 +186,15 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
   if (!plan.ok()) return plan.status();
   if (AlignUp(plan->deficit, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
   ChunkId free = kNone;
-  Status status = grower_.Create(grower_.PlanFill(*plan, InputOf(request)), &free);
+  Fill fill = grower_.PlanFill(*plan, InputOf(request));
+  Status status = grower_.Create(&fill, &free);
   if (!status.ok()) return status;
   return Remember(request, Split(free, Bytes(0), request.size, Way::kGrow));
 }
 
 // A stitch that creates as much as plain growth would has no advantage over it.
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
-  StitchPlan plan = PlanStitch(request);
+  StitchPlan plan = planner_.Plan(request.size, IsNear(request.limit));
   if (outlook.thrifty) plan = Recut(request, plan);
   return outlook.thrifty && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, outlook, plan);
 }
@@ -186,8 +207,8 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& 
   }
   if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
   const Address home = HomeOf(plan, missing);
-  if (home.is_null()) return request.at_home ? OutOfMemory(request.size) : Stitch(request, plan);
-  return Placement{memory_->TakeInterval(home, home + request.size), Way::kSplit, home};
+  if (home.is_null()) return Stitch(request, plan);
+  return TakeHome(request, home, Way::kSplit);
 }
 
 // Where a plan that needs nothing but free pieces can be served without mapping them; else null.
@@ -225,11 +246,31 @@ StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   std::vector<BlockId> taken = plan.kept;
   for (const Piece& piece : plan.more.pieces) taken.push_back(piece.block);
   const Address home = recutter_.Recut(memory_->blocks[tail.block].size, tail.to, taken, plan.range);
-  return home.is_null() ? PlanStitch(request) : EndWith(plan, home, tail.to);
+  return home.is_null() ? planner_.Plan(request.size, IsNear(request.limit)) : EndWith(plan, home, tail.to);
 }
 
-StitchPlan Placer::PlanStitch(const Request& request) {
-  return request.at_home ? planner_.PlanAtHome(request.size) : planner_.Plan(request.size, IsNear(request.limit));
+// A free block of just this size, a new one within the slack, one that is cut from a larger one, a new one.
+StatusOr<Placement> Placer::PlaceInOwnBlock(const Request& request) {
+  const FreeBlock free = planner_.stitcher().SmallestWhole(request.size);
+  if (free.size == request.size) return TakeHome(request, free.home, Way::kSplit);
+  StatusOr<Placement> grown = GrowOwnBlock(request, GrowthAllowance(InputOf(request)));
+  if (!IsOutOfMemory(grown)) return grown;
+  const Address cut = free.block == kNone ? Address() : recutter_.Recut(free.size, request.size, {}, kNone);
+  if (!cut.is_null()) return TakeHome(request, cut, Way::kSplit);
+  return IsNear(request.limit) && free.block != kNone ? grown : GrowOwnBlock(request, Headroom(request));
+}
+
+StatusOr<Placement> Placer::GrowOwnBlock(const Request& request, Bytes most) {
+  if (request.size > most) return OutOfMemory(request.size);
+  StatusOr<Fill> fill = grower_.PlanAnywhere(request.size, /*scattered=*/false, InputOf(request));
+  if (!fill.ok()) return fill.status();
+  const Status created = grower_.Create(&*fill, nullptr);
+  if (!created.ok()) return created;
+  return TakeHome(request, fill->parts.front().at, Way::kGrow);
+}
+
+Placement Placer::TakeHome(const Request& request, Address home, Way way) {
+  return {memory_->TakeInterval(home, home + request.size), way, home};
 }
 
 // The plan with `size` bytes in the blocks from `home` on instead of its tail.

@@ -75,10 +75,12 @@ class Placer {
     return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
   }
 
+  // Creates blocks for the request, and leases nothing.
+  Status Preallocate(const Request& request);
   // Splits only: room where there is some already, not at the tail, without more seams than the budget has.
   ChunkId TakeContiguous(const Request& request);
-  // The smallest free chunk that has `size` bytes, all of it, if it has at most `most`.
-  ChunkId TakeFragment(Bytes size, Bytes most);
+  // The smallest free chunk that has `size` bytes, all of it, if that is no more than what is requested.
+  ChunkId TakeFragment(Bytes size, const Request& request);
 
   const Stitcher& stitcher() const { return planner_.stitcher(); }
   // Ranges that were made before they were asked for, and then were.
@@ -96,8 +98,12 @@ class Placer {
     bool may_split() const { return free != kNone && !wasteful; }
   };
 
-  bool MindsSeams(const Request& request) const;
-  StitchPlan PlanStitch(const Request& request);
+  bool IsOverSeamBudget(const Request& request) const;
+  bool IsInGranule(const Chunk& chunk) const;
+  StatusOr<Placement> PlaceInOwnBlock(const Request& request);
+  StatusOr<Placement> GrowOwnBlock(const Request& request, Bytes most);
+  Placement TakeHome(const Request& request, Address home, Way way);
+  Outlook LookForSlab(const Request& request, Outlook outlook) const;
   bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
   ChunkId Room(Bytes size) const;
   void BeThrifty(const Request& request, Outlook* outlook) const;

@@ -26,26 +26,17 @@ Bytes Reclaimer::Trim(Bytes target) {
     const Bytes size = memory_->blocks[*id].size;
     if (Release(*id)) given += size;
   }
-  FreeUnusedAddresses();
+  arenas_.FreeUnused();
   return given;
 }
 
-void Reclaimer::FreeUnusedAddresses() {
-  for (const Span& span : memory_->addresses.Unused()) {
-    memory_->addresses.RemoveReservation(span.base);
-    FreeAddresses(span);
-  }
-}
-
-void Reclaimer::FreeAddresses(const Span& span) {
-  if (!driver_->FreeAddress(span.base, span.size).ok()) ++memory_->wreckage.ranges;
-}
 
 void Reclaimer::ReleaseAll() {
   EnforceBudget({/*mappings=*/0, /*bytes=*/Bytes(0)});
   Trim(Bytes(0));
   for (const PrimitiveRange& range : memory_->blocks.ranges()) {
-    if (IsEmpty(range)) FreeAddresses({range.base, range.size + memory_->blocks.granularity()});
+    const Bytes reserved = range.size + memory_->blocks.granularity();
+    if (IsEmpty(range)) driver_->FreeAddress(range.base, reserved).IgnoreError();  // nobody is left to tell
   }
 }
 
@@ -98,7 +89,7 @@ bool Reclaimer::Unmap(RangeId id) {
 bool Reclaimer::CutOut(BlockId block, RangeId id) {
   const Address address = memory_->ranges[id].base + memory_->ranges.OffsetOf(id, block);
   if (!driver_->Unmap(address, memory_->blocks[block].size).ok()) return QuarantineRange(id), false;
-  memory_->addresses.Give(memory_->ranges.CutOut(id, block));
+  memory_->ranges.CutOut(id, block);
   return true;
 }
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/core/arenas.h"
+#include "cc/core/counting_driver.h"
 #include "cc/core/memory.h"
 #include "cc/core/stream_order.h"
 #include "cc/driver/driver.h"
@@ -24,8 +26,8 @@ struct ReclaimBudget {
 // Thread rule: the allocator's lock. Cost: 2 driver calls per range, 2 per block and its ranges.
 class Reclaimer {
  public:
-  Reclaimer(Driver* driver, Memory* memory, const StreamOrder* order)
-      : driver_(driver), memory_(memory), order_(order) {}
+  Reclaimer(CountingDriver* driver, Memory* memory, const StreamOrder* order)
+      : driver_(driver), memory_(memory), order_(order), arenas_(driver, memory) {}
 
   bool OverBudget(const ReclaimBudget& budget) const;
   // Unmaps idle ranges, least recently used first, until the budget holds.
@@ -45,8 +47,6 @@ class Reclaimer {
   Bytes Trim(Bytes target);
   // Can the block be released?
   bool IsIdle(BlockId block) const;
-  // Gives reservations back in which no stitched range lies.
-  void FreeUnusedAddresses();
   // Releases an idle block, and takes it out of the ranges over it; false if the driver refuses any of it.
   bool Release(BlockId block);
   // At the end of the allocator's life: everything but what is leased or in doubt, which stays as it is.
@@ -73,11 +73,11 @@ class Reclaimer {
   void QuarantineRange(RangeId range);
   void QuarantineBlock(BlockId block);
   bool IsEmpty(const PrimitiveRange& range) const;
-  void FreeAddresses(const Span& span);
 
   Driver* driver_;
   Memory* memory_;
   const StreamOrder* order_;
+  Arenas arenas_;
   int64_t num_reclaimed_ = 0;
 };
 

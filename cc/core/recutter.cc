@@ -13,8 +13,8 @@ Address Recutter::Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken
   if (block == kNone) return Address();
   const Address home = memory_->blocks[block].home;
   if (!reclaimer_->Release(block)) return Address();
-  const Fill fill = PlanFill(home, size, cut);
-  return grower_.Create(fill, nullptr).ok() ? home : Address();
+  Fill fill = PlanFill(home, size, cut);
+  return grower_.Create(&fill, nullptr).ok() ? home : Address();
 }
 
 BlockId Recutter::Cheapest(Bytes size, const std::vector<BlockId>& taken, RangeId spared) const {

@@ -19,7 +19,7 @@ void AddDevice(const DeviceMemory& device, AllocatorStats* stats) {
   stats->bytes_outside = std::max(device.total - device.free - stats->bytes_reserved, Bytes(0));
 }
 
-constexpr int64_t kMostEvents = int64_t{1} << 26;
+constexpr int64_t kMostEvents = int64_t{1} << 24;
 
 int64_t CountFree(const ChunkList& space) {
   int64_t count = 0;
@@ -68,7 +68,8 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   stats.num_stream_waits = order_.waits();
   stats.driver_calls = driver_.calls();
   stats.bytes_addresses = memory_.address_bytes();
-  stats.peak_bytes_reserved = std::max(stats.peak_bytes_reserved, stats.bytes_reserved);  // reset while asleep
+  stats.num_reservations =
+      memory_.addresses.num_reservations() + static_cast<int64_t>(memory_.blocks.ranges().size());
   if (device.ok()) AddDevice(*device, &stats);
   return stats;
 }

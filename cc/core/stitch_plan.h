@@ -36,9 +36,6 @@ class StitchPlanner {
 
   // `is_near`: the limit, so that open granules come before few mappings.
   StitchPlan Plan(Bytes request, bool is_near);
-  // The same with the fewest pieces, and in no range that there is: one piece, where one suffices, can be used where it
-  // is at home.
-  StitchPlan PlanAtHome(Bytes request) const { return InNewRange(stitcher_.Survey(), request, /*fills=*/false); }
 
   const Stitcher& stitcher() const { return stitcher_; }
 

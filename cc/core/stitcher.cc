@@ -208,6 +208,17 @@ std::vector<FreeBlock> Stitcher::WholeBlocks(Bytes size) const {
   return blocks;
 }
 
+FreeBlock Stitcher::SmallestWhole(Bytes size) const {
+  FreeBlock smallest{kNone, Bytes(0), Address()};
+  for (const FreeBlock& block : Survey().whole) {
+    if (block.size < size) continue;
+    const bool is_better = smallest.block == kNone || block.size < smallest.size ||
+                           (block.size == smallest.size && block.home < smallest.home);
+    if (is_better) smallest = block;
+  }
+  return smallest;
+}
+
 Stitcher::Offer Stitcher::Survey() const {
   Offer offer;
   offer.whole.reserve(kUsualPieces);

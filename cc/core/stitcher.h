@@ -48,6 +48,8 @@ class Stitcher {
   // The most that Choose could find; free bytes beyond that are of use to smaller requests only.
   Bytes Available() const;
 
+  // The smallest free block of at least `size`, the lowest where equal; number kNone if there is none.
+  FreeBlock SmallestWhole(Bytes size) const;
   // Free blocks of this size, by address.
   std::vector<FreeBlock> WholeBlocks(Bytes size) const;
 

@@ -35,12 +35,20 @@ TEST(CostTableTest, ReturnsWhatWasMeasuredAndInterpolatesBetween) {
   EXPECT_NEAR(CostPerBlock(DriverCall::kCreate, MiB(7680)), 2 * 422 - 38.2, 1e-9);
 }
 
+TEST(CostTable, AReservationCostsMoreTheMoreThereAre) {
+  EXPECT_DOUBLE_EQ(ReserveCost(0), 6);
+  EXPECT_DOUBLE_EQ(ReserveCost(1000), 10);
+  EXPECT_DOUBLE_EQ(ReserveCost(10000), 66);
+  EXPECT_NEAR(ReserveCost(35000), (66 + 294) / 2.0, 1e-9);
+  EXPECT_NEAR(ReserveCost(110000), 2 * 294 - 66, 1e-9);
+}
+
 TEST_F(ModelDriverTest, ChargesOneRangedSetAccessForEveryMapping) {
   MappedRange(10, MiB(32));
   const DriverCallStats calls = driver_.calls();
   EXPECT_EQ(calls.set_access, 1);
   EXPECT_EQ(calls.map, 10);
-  EXPECT_NEAR(calls.time_us, kReserveCost + 10 * (16.4 + 1.1 + 34.0), 1e-6);
+  EXPECT_NEAR(calls.time_us, ReserveCost(0) + 10 * (16.4 + 1.1 + 34.0), 1e-6);
 }
 
 TEST_F(ModelDriverTest, ReturnsMemoryWhenReleasedAndUnmapped) {

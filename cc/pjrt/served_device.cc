@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_host_copier.h"
@@ -75,23 +74,16 @@ ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, 
       allocator_(&core_, "gmlake_" + std::to_string(device.ordinal)),
       policy_(Milliseconds(options.idle_trim_s), DefaultReserve(device.total) / 2) {}
 
-// In steps, so that people see it going on. All is given back at once, which leaves the blocks behind, and no stream
-// that later ones must wait for.
+// In steps, so that people see it going on.
 Status ServedDevice::Preallocate() {
   const Bytes all = AlignDown(limit_, driver_->granularity());
   const Bytes step = AlignUp(all / kPreallocationSteps, driver_->granularity());
-  std::vector<Address> taken;
   Status status;
-  for (Bytes held; status.ok() && held < all; held += step) {
-    const StatusOr<Address> address = core_.Allocate(std::min(step, all - held), StreamHandle());
-    if (address.ok()) taken.push_back(*address);
-    status = address.status();
-    ShowProgress(device_.ordinal, std::min(held + step, all), all);
+  for (Bytes held = step; status.ok() && held < all + step; held += step) {
+    status = core_.Preallocate(std::min(held, all));
+    ShowProgress(device_.ordinal, std::min(held, all), all);
   }
-  for (Address address : taken) core_.Free(address, StreamHandle());
-  core_.ResetPeaks();
-  if (!status.ok()) return status;
-  return core_.RetireStream(StreamHandle());
+  return status;
 }
 
 void ServedDevice::Housekeep(std::chrono::steady_clock::time_point now) {

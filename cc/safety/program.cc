@@ -293,6 +293,7 @@ void Program::ChangeLimit(Operation operation) {
 
 void Program::Maintain(Operation operation) {
   const Before before = Now();
+  if (operation.a % 8 == 3) allocator_->Preallocate(MiB(operation.b)).IgnoreError();
   allocator_->Maintain();
   if (HomeIsCaptured()) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");

@@ -97,36 +97,5 @@ TEST(Maintenance, NeverWaitsAndReclaimsWhatIsDone) {
   bench.driver.OnWait(nullptr);
 }
 
-TEST(Retirement, OfTheHomeStreamLetsTheNextOneWaitAndNotTheHost) {
-  Bench bench;
-  ASSERT_TRUE(bench.Get(MiB(32)).ok());
-  ASSERT_TRUE(bench.Get(MiB(16)).ok());
-  bench.Drop(0);
-  bench.driver.OnWait([] { ADD_FAILURE() << "the host waits"; });
-  EXPECT_TRUE(bench.allocator->RetireStream(kHome).ok());
-  bench.driver.DestroyStream(kHome);
-  EXPECT_TRUE(bench.Get(MiB(32), kOther).ok());
-  bench.driver.OnWait(nullptr);
-  bench.Drop(1, kOther);
-  EXPECT_EQ(bench.allocator->Trim(Bytes(0)), MiB(32));
-  EXPECT_EQ(bench.shadow.Check(), "");
-}
-
-// Only a wait for the device tells when that work is over; until one succeeds, its memory goes to nobody.
-TEST(Retirement, InACaptureLendsNothingBeforeTheDeviceWasWaitedFor) {
-  Bench bench;
-  ASSERT_TRUE(bench.Get(MiB(32)).ok());
-  bench.Drop(0);
-  bench.driver.SetCapturing(kHome, true);
-  EXPECT_FALSE(bench.allocator->RetireStream(kHome).ok());
-  bench.driver.DestroyStream(kHome);
-  bench.driver.FailNamed("wait on device", 0, 100, StatusCode::kDriverError);
-  EXPECT_EQ(bench.Get(MiB(32), kOther).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(bench.allocator->Trim(Bytes(0)), Bytes(0));
-  bench.driver.StopFailing();
-  EXPECT_TRUE(bench.Get(MiB(32), kOther).ok());
-  EXPECT_EQ(bench.shadow.Check(), "");
-}
-
 }  // namespace
 }  // namespace gmlake

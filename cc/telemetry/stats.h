@@ -78,7 +78,8 @@ struct AllocatorStats {
   int64_t num_failures = 0;       // requests refused for want of memory
   int64_t num_soft_failures = 0;  // of these, those that no error of the program was about (so far)
   int64_t num_blocks = 0;         // physical blocks held
-  int64_t num_ranges = 0;         // ranges reserved, primitive and stitched
+  int64_t num_ranges = 0;         // primitive and stitched
+  int64_t num_reservations = 0;   // of addresses, with the driver; ranges share them
   int64_t num_stitched_ranges = 0;
   int64_t num_reclaimed_ranges = 0;
   int64_t num_prepared_ranges = 0;       // stitched before they were asked for

@@ -20,8 +20,9 @@ TslAllocator::TslAllocator(gmlake::Allocator* allocator, std::string name)
     : allocator_(allocator), name_(std::move(name)) {}
 
 StatusOr<void*> TslAllocator::AllocateOnStream(size_t alignment, size_t num_bytes, StreamHandle stream) {
-  const Bytes size(static_cast<int64_t>(num_bytes));
-  if (size.count() <= 0) return Status(StatusCode::kInvalidArgument, "an allocation of 0 bytes");
+  if (num_bytes == 0) return Status(StatusCode::kInvalidArgument, "an allocation of 0 bytes");
+  constexpr size_t kMost = std::numeric_limits<int64_t>::max();  // no device has so many, so the core refuses them
+  const Bytes size(static_cast<int64_t>(std::min(num_bytes, kMost)));
   if (alignment > kCoreAlignment) return AllocateShifted(alignment, size, stream);
   const StatusOr<Address> address = allocator_->Allocate(size, stream);
   if (!address.ok()) return address.status();

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "cc/driver/fake_driver.h"
 
 namespace gmlake {
@@ -16,6 +20,8 @@ class TslAllocatorTest : public testing::Test {
   TslAllocator ours_{&core_, "gmlake_0"};
   tsl::Allocator& allocator_ = ours_;  // as XLA holds it
 };
+
+Address ToAddress(const void* pointer) { return Address(reinterpret_cast<uint64_t>(pointer)); }
 
 bool IsAligned(const void* pointer, size_t alignment) { return reinterpret_cast<uint64_t>(pointer) % alignment == 0; }
 
@@ -61,6 +67,47 @@ TEST_F(TslAllocatorTest, AnAlignedPieceStaysInsideItsLease) {
   void* const other = allocator_.AllocateRaw(1 << 20, 3 << 20);
   const int64_t distance = static_cast<char*>(other) - static_cast<char*>(pointer);
   EXPECT_GE(std::abs(distance), 3 << 20);
+}
+
+// Wherever the core's address lies between two aligned ones.
+TEST_F(TslAllocatorTest, AnAlignedPieceEndsInsideItsLease) {
+  for (int shifts = 0; shifts < 16; ++shifts) {
+    allocator_.AllocateRaw(1, 256);
+    const uint64_t begin = reinterpret_cast<uint64_t>(allocator_.AllocateRaw(4096, 5120));
+    const std::vector<LeaseRow> leases = core_.TakeSnapshot().leases;
+    const auto holds = [begin](const LeaseRow& lease) {
+      return lease.address <= begin && begin + 5120 <= lease.address + static_cast<uint64_t>(lease.requested);
+    };
+    EXPECT_TRUE(std::any_of(leases.begin(), leases.end(), holds)) << shifts;
+  }
+}
+
+TEST_F(TslAllocatorTest, AnAlignedPieceIsForgottenWhenItIsFreed) {
+  void* const pointer = allocator_.AllocateRaw(1 << 20, 5000);
+  allocator_.DeallocateRaw(pointer);
+  EXPECT_EQ(allocator_.RequestedSize(pointer), 0);
+  EXPECT_FALSE(ours_.FreeOnStream(pointer, kStream));
+}
+
+// The next owner, on the home stream, waits for work on the stream that is named with the free.
+TEST_F(TslAllocatorTest, AFreeIsOrderedOnItsStream) {
+  ASSERT_TRUE(ours_.AllocateOnStream(256, 1 << 20, kStream).ok());
+  const StreamHandle other{reinterpret_cast<void*>(2)};
+  void* const pointer = *ours_.AllocateOnStream(256, 8 << 20, other);
+  driver_.Launch(other, ToAddress(pointer), MiB(8), /*owner=*/1);
+  ASSERT_TRUE(ours_.FreeOnStream(pointer, other));
+  ASSERT_EQ(*ours_.AllocateOnStream(256, 8 << 20, kStream), pointer);
+  driver_.Launch(kStream, ToAddress(pointer), MiB(8), /*owner=*/2);
+  EXPECT_EQ(driver_.violations(), std::vector<std::string>());
+}
+
+TEST_F(TslAllocatorTest, AStreamThatEndedIsNotTouchedAgain) {
+  ASSERT_TRUE(ours_.FreeOnStream(*ours_.AllocateOnStream(256, 8 << 20, kStream), kStream));
+  ours_.RetireStream(kStream);
+  driver_.DestroyStream(kStream);
+  const StreamHandle other{reinterpret_cast<void*>(2)};
+  EXPECT_TRUE(ours_.AllocateOnStream(256, 8 << 20, other).ok());
+  EXPECT_EQ(driver_.violations(), std::vector<std::string>());
 }
 
 TEST_F(TslAllocatorTest, ASizeThatAnAlignmentWouldOverflowIsRefused) {

@@ -1,0 +1,177 @@
+// What an allocator counts around sleep, what of a sleeping lease can be read, and that one thread at a time has the
+// copier.
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cc/core/allocator.h"
+#include "cc/core/testing_copier.h"
+#include "cc/driver/fake_driver.h"
+#include "gtest/gtest.h"
+
+namespace gmlake {
+namespace {
+
+const StreamHandle kHome{reinterpret_cast<void*>(1)};
+
+class SleepBooksTest : public testing::Test {
+ protected:
+  Address Get(Bytes size) { return *allocator_.Allocate(size, kHome); }
+
+  FakeDriver driver_{GiB(4)};
+  TestingCopier copier_{&driver_};
+  Allocator allocator_{&driver_, {MiB(256), {}, {}, &copier_}};
+};
+
+TEST_F(SleepBooksTest, PeaksThatAreResetWhileItSleepsAreNotBelowWhatIsHeldAfterwards) {
+  Get(MiB(32));
+  ASSERT_TRUE(allocator_.Sleep({}).ok());
+  allocator_.ResetPeaks();
+  EXPECT_EQ(allocator_.Stats().peak_bytes_reserved, Bytes(0));
+  ASSERT_TRUE(allocator_.Wake().ok());
+  EXPECT_EQ(allocator_.Stats().peak_bytes_reserved, MiB(32));
+}
+
+// Twenty ranges are made ahead, and each is given up while the device sleeps, because its blocks were freed then.
+TEST_F(SleepBooksTest, RangesGivenUpWhileItSleepsAreNotMissedByMaintenance) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Address> kept, freed;
+    for (int i = 0; i < 32; ++i) (i % 2 == 0 ? freed : kept).push_back(Get(MiB(8)));
+    for (Address address : freed) allocator_.Free(address, kHome);
+    allocator_.Expect(MiB(64));
+    ASSERT_TRUE(allocator_.Prepare());
+    std::vector<Address> again;
+    for (size_t i = 0; i < freed.size(); ++i) again.push_back(Get(MiB(8)));
+    ASSERT_TRUE(allocator_.Sleep({}).ok());
+    for (Address address : again) allocator_.Free(address, kHome);
+    ASSERT_TRUE(allocator_.Wake().ok());
+    EXPECT_EQ(allocator_.Stats().num_stitched_ranges, 0);
+    for (Address address : kept) allocator_.Free(address, kHome);
+    allocator_.Trim(Bytes(0));
+  }
+  const int64_t events = allocator_.Stats().driver_calls.record_event;
+  for (int i = 0; i < 10; ++i) {
+    allocator_.Free(Get(MiB(8)), kHome);
+    allocator_.Maintain();
+  }
+  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, events);
+}
+
+// Its slab is saved whole, because of the others in it; but its own bytes are zeros already.
+TEST_F(SleepBooksTest, ADroppedSmallLeaseReadsAsZerosBesideOthersOfItsSlab) {
+  const Bytes size = TestingCopier::kPage;
+  std::vector<Address> leases;
+  for (int i = 0; i < 4; ++i) leases.push_back(Get(size));
+  for (uint64_t i = 0; i < 4; ++i) copier_.Write(leases[i], size, 100 + i);
+  for (int i : {1, 2}) ASSERT_TRUE(allocator_.Tag(leases[i], 7));
+  SleepRequest request;
+  request.dropped_tags = {7};
+  ASSERT_TRUE(allocator_.Sleep(request).ok());
+  std::vector<char> bytes(static_cast<size_t>(size.count()), 'x');
+  for (uint64_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(allocator_.ReadAsleep(leases[i], size, bytes.data()));
+    uint64_t value = 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    EXPECT_EQ(value, i == 1 || i == 2 ? 0 : 100 + i);
+    EXPECT_TRUE(i != 1 || bytes == std::vector<char>(bytes.size(), 0));
+  }
+}
+
+// CUDA documents that opening memory may fail for a moment.
+TEST_F(SleepBooksTest, WakingTriesAgainToOpenMemoryThatIsNotReady) {
+  const Address address = Get(MiB(8));
+  copier_.Write(address, MiB(8), 5);
+  ASSERT_TRUE(allocator_.Sleep({}).ok());
+  driver_.FailNamed("set access", 0, 1, StatusCode::kNotReady);
+  EXPECT_TRUE(allocator_.Wake().ok());
+  EXPECT_TRUE(copier_.Holds(address, MiB(8), 5));
+}
+
+// Notes whether two threads are inside at once. Its state is plain on purpose: a race detector sees more than this test.
+class LonelyCopier final : public HostCopier {
+ public:
+  explicit LonelyCopier(TestingCopier* copier) : copier_(copier) {}
+  bool was_shared() const { return was_shared_; }
+
+  Status Open() override {
+    const Visit visit(this);
+    is_open_ = true;
+    return copier_->Open();
+  }
+  StatusOr<char*> AllocateHost(Bytes size) override { return copier_->AllocateHost(size); }
+  void FreeHost(char* memory, Bytes size) override {
+    const Visit visit(this);
+    copier_->FreeHost(memory, size);
+  }
+  Bytes AvailableHost() override { return copier_->AvailableHost(); }
+  Status ToHost(char* to, Address from, Bytes size) override {
+    const Visit visit(this);
+    return copier_->ToHost(to, from, size);
+  }
+  Status ToDevice(Address to, const char* from, Bytes size) override {
+    const Visit visit(this);
+    return copier_->ToDevice(to, from, size);
+  }
+  Status Zero(Address to, Bytes size) override { return copier_->Zero(to, size); }
+  Status Finish() override {
+    const Visit visit(this);
+    return copier_->Finish();
+  }
+  Status AwaitDevice() override {
+    const Visit visit(this);
+    is_open_ = true;
+    return copier_->AwaitDevice();
+  }
+
+ private:
+  struct Visit {
+    explicit Visit(LonelyCopier* copier) : copier(copier) {
+      if (copier->inside_.fetch_add(1) > 0) copier->was_shared_ = true;
+      std::this_thread::yield();
+    }
+    ~Visit() { copier->inside_.fetch_sub(1); }
+    LonelyCopier* copier;
+  };
+
+  TestingCopier* copier_;
+  std::atomic<int> inside_{0};
+  std::atomic<bool> was_shared_{false};
+  bool is_open_ = false;
+};
+
+TEST(SleepThreads, OneThreadAtATimeHasTheCopier) {
+  FakeDriver driver(GiB(4));
+  TestingCopier inner(&driver);
+  LonelyCopier copier(&inner);
+  Allocator allocator(&driver, {MiB(256), {}, {}, &copier});
+  ASSERT_TRUE(allocator.Allocate(MiB(8), kHome).ok());
+  std::atomic<bool> done{false};
+  std::thread preparing([&] {
+    while (!done) {
+      allocator.PrepareSleep(MiB(8)).IgnoreError();
+      allocator.ReleaseHostStore();
+    }
+  });
+  std::thread sleeping([&] {
+    while (!done) allocator.Sleep({}).status().IgnoreError();
+  });
+  int slept = 0;
+  for (int i = 0; i < 20000 && slept < 200; ++i) {
+    slept += allocator.IsAsleep() ? 1 : 0;
+    allocator.Wake().status().IgnoreError();
+    std::this_thread::yield();
+  }
+  done = true;
+  preparing.join();
+  sleeping.join();
+  EXPECT_GT(slept, 0);
+  EXPECT_FALSE(copier.was_shared());
+  EXPECT_TRUE(allocator.Wake().ok());
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+}
+
+}  // namespace
+}  // namespace gmlake
