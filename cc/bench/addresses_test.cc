@@ -1,5 +1,5 @@
-// Addresses are few: however sizes vary, one device stays within a part of what a process has. And where another library
-// has taken most of them, idle ranges give theirs up.
+// Addresses are few: however sizes vary, one device stays within a part of what a process has. And where another
+// library has taken most of them, idle ranges give theirs up.
 //
 //   GMLAKE_ADDRESS_REQUESTS=1000000 bazel/run test //cc/bench:addresses_test --test_timeout=3600
 #include <cstdint>
@@ -72,6 +72,7 @@ TEST(Addresses, OfOneDeviceStayBelow16TiBWhateverTheSizes) {
               ToString(most).c_str());
   EXPECT_EQ(sizes.refused(), 0);
   EXPECT_LT(most, 16 * kTiB);
+  EXPECT_LT(allocator.Stats().num_reservations, 100);
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 
@@ -86,21 +87,6 @@ TEST(Addresses, ThatTheDriverHasNoMoreOfAreTakenFromIdleRanges) {
   EXPECT_EQ(sizes.refused(), 0);
   EXPECT_GT(allocator.Stats().num_reclaimed_ranges, 0);
   EXPECT_TRUE(driver.violations().empty());
-  EXPECT_EQ(allocator.CheckInvariants(), "");
-}
-
-// Each trim leaves a hole that is a little too short for the next request, and one lease that keeps its range.
-TEST(Addresses, OfPrimitiveRangesStayWithinTheBudgetHoweverTrimsCutThem) {
-  ModelDriver driver(GiB(132));
-  Allocator allocator(&driver, {GiB(128)});
-  for (int i = 0; i < 400; ++i) {
-    const StatusOr<Address> large = allocator.Allocate(GiB(60) + MiB(128) * i, kStream);
-    ASSERT_TRUE(large.ok()) << i << ": " << large.status().message();
-    ASSERT_TRUE(allocator.Allocate(MiB(2), kStream).ok());
-    allocator.Free(*large, kStream);
-    allocator.Trim(Bytes(0));
-    ASSERT_LT(allocator.Stats().bytes_addresses, 16 * kTiB) << i;
-  }
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 

@@ -121,7 +121,8 @@ void Slabs(Bytes most, Dice* dice, Script* script) {
     const Bytes filled = Share(most, 0.6 + 0.4 * dice->Share());
     std::vector<int64_t> survivors, others;
     while (script->live() + large_size + kSlab * (survivors.size() + 1) <= filled) {
-      for (int i = 0; i < 8; ++i) (i == 0 ? survivors : others).push_back(script->Allocate(dice->Size(KiB(1), KiB(250))));
+      for (int i = 0; i < 8; ++i)
+        (i == 0 ? survivors : others).push_back(script->Allocate(dice->Size(KiB(1), KiB(250))));
       others.push_back(script->Allocate(large_size));
     }
     FreeAll(script, &others);
@@ -146,8 +147,7 @@ using Maker = void (*)(Bytes most, Dice* dice, Script* script);
 const std::map<std::string, Maker>& Makers() {
   static const auto* makers = new std::map<std::string, Maker>{
       {"scattered", Scattered}, {"alternating", Alternating}, {"growing", Growing}, {"power", Power},
-      {"residents", Residents}, {"settled", Settled},         {"loading", Loading},
-      {"slabs", Slabs}};
+      {"residents", Residents}, {"settled", Settled},         {"loading", Loading}, {"slabs", Slabs}};
   return *makers;
 }
 

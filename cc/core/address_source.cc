@@ -26,8 +26,8 @@ StatusOr<Site> AddressSource::TakeFromIdle(Bytes size) {
   if (site.has_value()) return *site;
   const Status reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
-  return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) + " at: " +
-                                              ToString(memory_->address_bytes()) + " are reserved");
+  return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) +
+                                              " at: " + ToString(memory_->address_bytes()) + " are reserved");
 }
 
 std::optional<Site> AddressSource::FromSpace(Bytes size) const {

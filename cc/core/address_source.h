@@ -1,8 +1,8 @@
 // Finds addresses for a stitched range, and keeps what is reserved within a budget.
 //
-// It looks, in this order, for: a free span with room to extend the range in place; a new reservation within the budget;
-// a free span without that room, if need be with the room of other ranges; the span of idle ranges, least recently used
-// first, which are unmapped; and, rather than refuse the request, a reservation beyond the budget.
+// It looks, in this order, for: a free span with room to extend the range in place; a new reservation within the
+// budget; a free span without that room, if need be with the room of other ranges; the span of idle ranges, least
+// recently used first, which are unmapped; and, rather than refuse the request, a reservation beyond the budget.
 #ifndef GMLAKE_CORE_ADDRESS_SOURCE_H_
 #define GMLAKE_CORE_ADDRESS_SOURCE_H_
 

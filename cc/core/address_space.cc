@@ -37,31 +37,14 @@ std::optional<Address> AddressSpace::Take(Bytes size) {
 }
 
 void AddressSpace::Give(Span span) {
-  if (span.size == Bytes(0)) return;
+  if (span.size == Bytes(0) || HoldsSpoiled(span)) return;
   if (inventory_ != nullptr) inventory_->OnFreeAddress(span.base);
-  Free(span);
+  Insert(span);
 }
 
-// All of it but the spoiled places.
-void AddressSpace::Free(Span span) {
-  auto place = spoiled_.lower_bound(span.base);
-  for (Address from = span.base; from < span.end();) {
-    const bool last = place == spoiled_.end() || place->first >= span.end();
-    const Address to = last ? span.end() : place->first;
-    if (from < to) Insert({from, to - from});
-    from = last ? to : to + (place++)->second;
-  }
-}
-
-void AddressSpace::Spoil(Span place) {
-  spoiled_[place.base] = place.size;
-  auto free = free_.upper_bound(place.base);
-  if (free == free_.begin()) return;
-  --free;
-  const Span span{free->first, free->second};
-  if (span.end() < place.end()) return;
-  Erase(span);
-  Free(span);
+bool AddressSpace::HoldsSpoiled(Span span) const {
+  const auto place = spoiled_.lower_bound(span.base);
+  return place != spoiled_.end() && *place < span.end();
 }
 
 void AddressSpace::Insert(Span span) {
@@ -106,8 +89,7 @@ std::string AddressSpace::Check() const {
     --reservation;
     if (reservation->first + reservation->second < base + size) return "free addresses that were not reserved";
     if (FreeAfter(base + size).size > Bytes(0)) return "free addresses are not coalesced";
-    const auto place = spoiled_.lower_bound(base);
-    if (place != spoiled_.end() && place->first < base + size) return "a spoiled place is free";
+    if (HoldsSpoiled({base, size})) return "a spoiled place is free";
   }
   return "";
 }

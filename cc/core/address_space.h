@@ -26,8 +26,8 @@ struct Span {
   Address end() const { return base + size; }
 };
 
-// Model: reservations, and in each of them free spans; the rest is taken or spoiled. Invariant: free spans lie in one
-// reservation each, neither touch nor overlap another free span of it, and hold no spoiled place. Thread rule: the
+// Model: reservations, and in each of them free spans; the rest is taken. Invariant: free spans lie in one reservation
+// each, neither touch nor overlap another free span of it, and hold no spoiled place. Thread rule: the
 // allocator's lock. Cost: logarithmic in the number of free spans.
 class AddressSpace {
  public:
@@ -38,15 +38,15 @@ class AddressSpace {
   void AddReservation(Span span);
   // Forgets a reservation of which nothing is taken.
   void RemoveReservation(Address base);
-  // The reservations of which nothing is taken or spoiled.
+  // The reservations of which nothing is taken.
   std::vector<Span> Unused() const;
 
   // The front of the smallest free span with `size` bytes.
   std::optional<Address> Take(Bytes size);
-  // Makes a taken span, or a part of one, free; spoiled places in it stay out.
+  // Makes a taken span, or the end of one, free. With a spoiled place in it, it stays taken for good.
   void Give(Span span);
-  // A mapping would not come off here: the place is never handed out again.
-  void Spoil(Span place);
+  // A mapping would not come off at this address of a taken span.
+  void Spoil(Address place) { spoiled_.insert(place); }
 
   // Is any of it free?
   bool IsFree(Span span) const;
@@ -57,7 +57,7 @@ class AddressSpace {
   std::string Check() const;
 
  private:
-  void Free(Span span);
+  bool HoldsSpoiled(Span span) const;
   void Insert(Span span);
   void Erase(Span span);
   // The free span that ends, or begins, at `address` in the same reservation; empty if there is none.
@@ -69,7 +69,7 @@ class AddressSpace {
   std::map<Address, Bytes> reservations_;
   std::map<Address, Bytes> free_;
   std::set<std::pair<Bytes, Address>> by_size_;  // the same spans
-  std::map<Address, Bytes> spoiled_;
+  std::set<Address> spoiled_;
   Bytes reserved_;
 };
 

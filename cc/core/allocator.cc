@@ -228,8 +228,8 @@ StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
   return placer_.Place(RequestOf(size, stream, /*at_home=*/false));
 }
 
-// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth or a recut block, and at last a lease of its
-// own.
+// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth or a recut block, and at last a lease of
+// its own.
 StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
   const Placement small = SmallPlacement(small_.Take(size));
   if (small.chunk != kNone) return small;

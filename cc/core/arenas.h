@@ -1,5 +1,5 @@
-// The reservations behind an AddressSpace: made when it has no span that is long enough, given back when nothing of them is
-// used.
+// The reservations behind an AddressSpace: made when it has no span that is long enough, given back when nothing of
+// them is used.
 #ifndef GMLAKE_CORE_ARENAS_H_
 #define GMLAKE_CORE_ARENAS_H_
 

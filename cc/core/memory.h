@@ -18,8 +18,8 @@
 
 namespace gmlake {
 
-// How many addresses are reserved at a time, and in all. Several times what the device has keeps growth contiguous after
-// trims have left holes; but all devices of a process share 128 TiB.
+// How many addresses are reserved at a time, and in all. Several times what the device has keeps growth contiguous
+// after trims have left holes; but all devices of a process share 128 TiB.
 struct RangeSize {
   int64_t per_total = 4;
   Bytes least = GiB(1);

@@ -56,10 +56,10 @@ class Placer {
     Bytes size;
     StreamHandle stream;
     Bytes limit;
-    Bytes peak;       // most bytes ever leased, this request included
-    int64_t number;   // counts requests
-    bool at_home;     // only addresses of a primitive range will do: a slab, which may live long
-    bool may_wait;    // may be refused for the time being, where the caller can wait for the device and ask again
+    Bytes peak;      // most bytes ever leased, this request included
+    int64_t number;  // counts requests
+    bool at_home;    // only addresses of a primitive range will do: a slab, which may live long
+    bool may_wait;   // may be refused for the time being, where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
   // The first of these ways, and, after it, the others that map nothing; both without regard to seams, so only far from

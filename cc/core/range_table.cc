@@ -69,7 +69,7 @@ Span RangeTable::TakeBackRoom(RangeId id) {
   StitchedRange& range = ranges_[id];
   TakenSpan& span = spans_[range.span.value()];
   const bool ends_span = range.base + range.reserved == range.span + span.size;
-  if (!ends_span || range.reserved == range.size) return {};
+  if (!ends_span || range.sealed || range.reserved == range.size) return {};
   const Span room{range.base + range.size, range.reserved - range.size};
   range.reserved = range.size;
   span.size -= room.size;

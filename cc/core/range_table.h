@@ -57,7 +57,7 @@ class RangeTable {
   // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes
   // a range of its own, with its leases and recipes.
   void CutOut(RangeId id, BlockId block);
-  // The range cannot be extended any more. Returns the addresses that were kept for that.
+  // The range cannot be extended any more. Returns the addresses that were kept for that, if nothing is stuck in them.
   Span TakeBackRoom(RangeId id);
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);

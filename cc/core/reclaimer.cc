@@ -30,7 +30,6 @@ Bytes Reclaimer::Trim(Bytes target) {
   return given;
 }
 
-
 void Reclaimer::ReleaseAll() {
   EnforceBudget({/*mappings=*/0, /*bytes=*/Bytes(0)});
   Trim(Bytes(0));

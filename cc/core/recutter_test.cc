@@ -18,7 +18,8 @@ class RecutterTest : public testing::Test {
   RecutterTest() {
     for (int i = 0; i < 2; ++i) {
       Fill fill{{{memory_.space.holes().empty() ? kNone : memory_.space.holes()[0],
-                  memory_.space.holes().empty() ? Address() : memory_.chunks[memory_.space.holes()[0]].address, MiB(16),
+                  memory_.space.holes().empty() ? Address() : memory_.chunks[memory_.space.holes()[0]].address,
+                  MiB(16),
                   {MiB(16)}}}};
       EXPECT_TRUE(grower_.Create(&fill, nullptr).ok());
     }

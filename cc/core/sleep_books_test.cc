@@ -90,7 +90,8 @@ TEST_F(SleepBooksTest, WakingTriesAgainToOpenMemoryThatIsNotReady) {
   EXPECT_TRUE(copier_.Holds(address, MiB(8), 5));
 }
 
-// Notes whether two threads are inside at once. Its state is plain on purpose: a race detector sees more than this test.
+// Notes whether two threads are inside at once. Its state is plain on purpose: a race detector sees more than this
+// test.
 class LonelyCopier final : public HostCopier {
  public:
   explicit LonelyCopier(TestingCopier* copier) : copier_(copier) {}

@@ -68,8 +68,7 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   stats.num_stream_waits = order_.waits();
   stats.driver_calls = driver_.calls();
   stats.bytes_addresses = memory_.address_bytes();
-  stats.num_reservations =
-      memory_.addresses.num_reservations() + static_cast<int64_t>(memory_.blocks.ranges().size());
+  stats.num_reservations = memory_.addresses.num_reservations() + static_cast<int64_t>(memory_.blocks.ranges().size());
   if (device.ok()) AddDevice(*device, &stats);
   return stats;
 }

@@ -37,8 +37,8 @@ struct Mark {
 };
 
 // Invariant: whatever is free was last used by work that precedes the present end of the home stream, or, where there
-// is none, the ends that it left. Thread rule: the allocator's lock. Cost: a comparison on the home stream; an event and
-// a wait on another.
+// is none, the ends that it left. Thread rule: the allocator's lock. Cost: a comparison on the home stream; an event
+// and a wait on another.
 class StreamOrder {
  public:
   explicit StreamOrder(Driver* driver) : driver_(driver) {}

@@ -17,9 +17,9 @@
 namespace gmlake {
 
 // Model: one number per page of 64 KiB, by block and offset: memory of a block that is released is gone, and an address
-// leads to whatever block is mapped there. Host memory holds the number at the page's first bytes. Copies are queued, and
-// happen when they are waited for: as late as on a device.
-// Thread rule: AllocateHost from any thread, the rest from one.
+// leads to whatever block is mapped there. Host memory holds the number at the page's first bytes. Copies are queued,
+// and happen when they are waited for: as late as on a device. Thread rule: AllocateHost from any thread, the rest from
+// one.
 class TestingCopier final : public HostCopier {
  public:
   static constexpr Bytes kPage = KiB(64);

@@ -30,16 +30,17 @@ class FakeDriver final : public Driver {
   // The calls numbered [first, first + count) from now on (0 is the next) fail with `code`.
   void FailCalls(int64_t first, int64_t count, StatusCode code);
   // Of the calls with this name ("create", "map", "set access", "unmap", "release", "reserve", "free address",
-  // "record", "query event", "wait on host", "wait on device", "wait on stream", "query capture"), `count` fail after `skip` that do not.
+  // "record", "query event", "wait on host", "wait on device", "wait on stream", "query capture"), `count` fail after
+  // `skip` that do not.
   void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
   void StopFailing();
-  // Called at the start of every Create, Map, WaitOnHost or WaitOnDevice, without a lock: a place to hold a thread, or to do in the
-  // middle of a wait, or of a mapping ahead, what another thread or a callback of the device might do.
+  // Called at the start of every Create, Map, WaitOnHost or WaitOnDevice, without a lock: a place to hold a thread, or
+  // to do in the middle of a wait, or of a mapping ahead, what another thread or a callback of the device might do.
   void OnCreate(std::function<void()> action) { on_create_ = std::move(action); }
   void OnMap(std::function<void()> action) { on_map_ = std::move(action); }
   void OnWait(std::function<void()> action) { on_wait_ = std::move(action); }
-  // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more. A capture of it
-  // ends.
+  // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more. A capture of
+  // it ends.
   void DestroyStream(StreamHandle stream);
   void SetCapturing(StreamHandle stream, bool capturing);
   // Memory of the device that another process takes.

@@ -1,5 +1,5 @@
-// Every public method with the largest and smallest numbers that its arguments take: refused or harmless, and nothing is
-// different afterwards. `make sanitize` runs it under UBSan, which sees an overflow that does no harm here.
+// Every public method with the largest and smallest numbers that its arguments take: refused or harmless, and nothing
+// is different afterwards. `make sanitize` runs it under UBSan, which sees an overflow that does no harm here.
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace gmlake {
 namespace {
 
 const StreamHandle kHome{reinterpret_cast<void*>(1)};
-constexpr int64_t kExtremes[] = {INT64_MAX, INT64_MAX - 1,        INT64_MAX / 2, int64_t{1} << 62, int64_t{1} << 47,
-                                 -1,        INT64_MIN, INT64_MIN + 1, INT64_MIN / 2};
+constexpr int64_t kExtremes[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, int64_t{1} << 62, int64_t{1} << 47,
+                                 -1,        INT64_MIN,     INT64_MIN + 1, INT64_MIN / 2};
 
 class ExtremesTest : public testing::TestWithParam<int64_t> {
  protected:
@@ -74,9 +74,7 @@ TEST_P(ExtremesTest, OfAPreallocation) {
   EXPECT_EQ(driver_.memory_in_use(), size_ < Bytes(0) ? MiB(8) : MiB(64));
 }
 
-TEST_P(ExtremesTest, OfATrim) {
-  EXPECT_EQ(allocator_.Trim(size_), Bytes(0)) << "all that is held is leased";
-}
+TEST_P(ExtremesTest, OfATrim) { EXPECT_EQ(allocator_.Trim(size_), Bytes(0)) << "all that is held is leased"; }
 
 TEST_P(ExtremesTest, OfAnExpectation) {
   allocator_.Expect(size_);

@@ -5,8 +5,8 @@
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
 // shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Copies happen when they are
-// waited for, and not before; streams may go while they have work or are being captured; addresses are few. Where the device sleeps,
-// stamps tell whether every lease wakes up with its bytes.
+// waited for, and not before; streams may go while they have work or are being captured; addresses are few. Where the
+// device sleeps, stamps tell whether every lease wakes up with its bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 

@@ -1,5 +1,5 @@
-// Streams that go: with work queued, in a capture, with frees that nobody could order. Whoever gets the memory next comes
-// after that work, and nothing waits that need not.
+// Streams that go: with work queued, in a capture, with frees that nobody could order. Whoever gets the memory next
+// comes after that work, and nothing waits that need not.
 
 #include <atomic>
 #include <thread>

@@ -18,7 +18,8 @@
 namespace gmlake {
 
 // Model: stamps, eight bytes each, at places of physical blocks and of host memory; whatever a copy does not bring is
-// gone. Copies are queued, and happen when they are waited for: as late as on a device. Thread rule: AllocateHost and FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
+// gone. Copies are queued, and happen when they are waited for: as late as on a device. Thread rule: AllocateHost and
+// FreeHost from any thread, the rest from one. Cost: logarithmic in the stamps.
 class Stamps final : public HostCopier {
  public:
   explicit Stamps(FakeDriver* driver) : driver_(driver) {}
