@@ -53,7 +53,8 @@ struct GmlakeHistoryApi {
   // The CUDA ordinals of the devices that are served, at most `capacity`; returns how many there are.
   int (*ordinals)(int* ordinals, int capacity);
 
-  int (*record)(int device, int64_t max_events);  // 0 stops it; starting again starts anew
+  // 0 events stop it; starting again starts anew. 0, or -1 and why.
+  int (*record)(int device, int64_t max_events, char* message, size_t message_size);
   int (*is_recording)(int device);
   int (*mark)(int device, const char* name);            // names this moment in the recording
   GmlakeHistory* (*take)(int device, int with_events);  // null: no such device

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cc/pjrt/early_results.h"
+#include "cc/pjrt/error_maker.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/plugin_words.h"
 #include "cc/pjrt/shortages.h"
@@ -56,7 +57,8 @@ PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   }
 }
 
-#define GMLAKE_RETRY(name) ReplaceIfThere(api, edit, &PJRT_Api::name, &Retrying<&PJRT_Api::name, name##_Args>)
+#define GMLAKE_RETRY(name) \
+  ReplaceIfThere(api, edit, &PJRT_Api::name, FencedEntry<&Retrying<&PJRT_Api::name, name##_Args>>())
 
 }  // namespace
 
@@ -65,9 +67,10 @@ Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   behind = new Behind;
   behind->stock = stock;
   std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
-  return FirstFailure({ReplaceIfThere(api, edit, &PJRT_Api::PJRT_LoadedExecutable_Execute, &RetryingExecute),
-                       GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
-                       GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)});
+  return FirstFailure(
+      {ReplaceIfThere(api, edit, &PJRT_Api::PJRT_LoadedExecutable_Execute, FencedEntry<&RetryingExecute>()),
+       GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),
+       GMLAKE_RETRY(PJRT_Buffer_CopyToMemory)});
 }
 
 }  // namespace gmlake

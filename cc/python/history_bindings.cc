@@ -153,7 +153,9 @@ void DefineTables(nb::class_<Library>& library) {
       .def(
           "record",
           [](const Library& self, int device, int64_t max_events) {
-            CheckDevice(self.history().record(device, max_events) == 0, device);
+            char message[1024] = "";
+            const int result = self.history().record(device, max_events, message, sizeof message);
+            Check(Said(result, message));
           },
           "device"_a, "max_events"_a, WithoutGil())
       .def(
