@@ -45,6 +45,7 @@ class DeviceRegistry {
   void RetireStream(StreamHandle stream) const;
 
   std::vector<ServedDevice*> Devices() const;
+  int num_devices() const { return count_.load(std::memory_order_acquire); }
 
   // Gives all idle memory back to the devices.
   void ReleaseIdleMemory() const;

@@ -45,7 +45,15 @@ struct GmlakeShortage {
   const char* report;
 };
 
-// Non-zero: try once more. Called on the thread that asked for the memory, with no lock of ours or XLA's held.
+// What a host may say about memory that ran out. A request is tried again a few times at most.
+enum GmlakeShortageAnswer : int32_t {
+  GMLAKE_NO_RETRY = 0,
+  GMLAKE_RETRY = 1,
+  GMLAKE_RETRY_MEANWHILE = 2,  // freed for another request, while this one waited; it does not count
+};
+
+// Called on the thread that asked for the memory, with no lock of ours or XLA's held; by several threads at once, if
+// several run out. Answers with a GmlakeShortageAnswer.
 typedef int (*GmlakeShortageCallback)(const GmlakeShortage* shortage);
 
 // Functions that take a device give -1 where it is not served.

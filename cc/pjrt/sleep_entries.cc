@@ -7,8 +7,10 @@
 #include "cc/pjrt/cross_host_entries.h"
 #include "cc/pjrt/doors.h"
 #include "cc/pjrt/error_maker.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/plugin_words.h"
+#include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleeping_reader.h"
 
 namespace gmlake {
@@ -82,12 +84,36 @@ void FollowOrLose(const Args& args) {
   if (!Attempt([&] { Follow(args); })) doors->lost_a_copy.store(true);
 }
 
+// A buffer that is in error already gives its error to what is made of it.
+template <typename Args>
+constexpr bool kWorksOnBuffers = false;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_LoadedExecutable_Execute_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyToDevice_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyToMemory_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHost_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHostFuture_Args> = true;
+
+template <typename Args>
+void NoteFailure(const PJRT_Error* error, const Shortages::Call& call, const Args& args) {
+  Origin origin = call.origin();
+  origin.devices = OrdinalsOf(Touched(args));
+  origin.may_be_older = kWorksOnBuffers<Args>;
+  NoteOrigin(error, origin);
+}
+
 template <auto kEntry, typename Args>
 PJRT_Error* Guarded(Args* args) {
+  const Shortages::Call call;
   return PassGate([args] { return Touched(*args); },
-                  [args] {
+                  [&] {
                     PJRT_Error* const error = (doors->stock.*kEntry)(args);
                     if (error == nullptr) FollowOrLose(*args);
+                    if (error != nullptr) Attempt([&] { NoteFailure(error, call, *args); });
                     return error;
                   });
 }

@@ -9,6 +9,7 @@
 #include "cc/pjrt/fence.h"
 #include "cc/pjrt/foresight_entries.h"
 #include "cc/pjrt/label_entries.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/retry_entries.h"
 #include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/table_edit.h"
@@ -49,7 +50,7 @@ Status Replace(const PJRT_Api& stock, PJRT_Api* api, DeviceRegistry* registry, A
   if (!prepared.ok()) return prepared;
   return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit),
                        WrapForesightEntries(stock, registry, api, edit), WrapLabelEntries(stock, api, edit),
-                       WrapRetryEntries(stock, api, edit)});
+                       WrapOriginEntries(api, edit), WrapRetryEntries(stock, api, edit)});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cc/pjrt/error_texts.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/memory_stats.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleep_entries.h"
@@ -141,7 +142,7 @@ void ErrorMessage(PJRT_Error_Message_Args* args) {
   wrapped->stock.PJRT_Error_Message(args);
   const std::string text(args->message, args->message_size);
   if (!TellsOfExhaustion(text) || wrapped->texts.Repeat(args)) return;
-  const std::string story = Shortages::Instance().Claim(text);
+  const std::string story = Shortages::Instance().Claim(text, OriginOf(args->error));
   if (!story.empty()) wrapped->texts.Append(story, args);
 }
 
@@ -154,6 +155,7 @@ PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
 void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
   if (IsSpareError(args->error)) return;
   wrapped->texts.Forget(args->error);
+  ForgetOrigin(args->error);
   wrapped->stock.PJRT_Error_Destroy(args);
 }
 

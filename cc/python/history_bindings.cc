@@ -100,7 +100,12 @@ int AskPython(const GmlakeShortage* shortage) {
                           shortage->report};
   std::optional<nb::gil_scoped_release> release;
   if (HoldsGil()) release.emplace();
-  return Mailbox().Ask(note, kPatience) ? 1 : 0;
+  switch (Mailbox().Ask(note, kPatience)) {
+    case ShortageAnswer::kYes: return GMLAKE_RETRY;
+    case ShortageAnswer::kMeanwhile: return GMLAKE_RETRY_MEANWHILE;
+    case ShortageAnswer::kNo: break;
+  }
+  return GMLAKE_NO_RETRY;
 }
 
 std::vector<int> Ordinals(const Library& library) {
