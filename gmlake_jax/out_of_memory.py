@@ -8,10 +8,15 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.arguments import check_function
 from gmlake_jax.library import open_library
+
+if TYPE_CHECKING:
+    from gmlake_jax._gmlake import Library
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,10 @@ def on_oom(callback: Callback) -> OnOom:
     ...     return True
     >>> gmlake_jax.on_oom(drop_cache)
 
-    It runs on a thread of its own, one at a time, newest first until one returns true, and has 30 seconds. It may
-    delete arrays and read statistics. It should not ask for device memory: such a request fails without a further
-    call. An exception in it is printed and counts as false.
+    It runs on a thread of its own, one at a time, newest first until one returns true, and has 30 seconds. Where
+    several threads run out of memory, each waits for its turn. It may delete arrays and read statistics. It should not
+    ask for device memory: such a request fails without a further call. Whatever it raises, sys.exit() included, is
+    told in one line and counts as false.
     """
     handle = OnOom(check_function("on_oom", callback))
     with _lock:
@@ -77,22 +83,54 @@ def on_oom(callback: Callback) -> OnOom:
     return handle
 
 
+def _where(error: BaseException) -> str:
+    """The innermost line of the program that an error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if len(frames) > 1 else ""
+
+
+def _report(error: BaseException) -> None:
+    """One line, unless the program has closed stderr."""
+    what = " ".join(traceback.format_exception_only(error)[-1].split())[:500]
+    with suppress(OSError, ValueError):
+        line = f"[gmlake_jax] on_oom: the callback ended with {what}{_where(error)}, which counts as no"
+        print(line, file=sys.stderr or sys.__stderr__, flush=True)
+
+
 def _ask(callback: Callback, shortage: OutOfMemory) -> bool:
+    """What a callback says. Nothing that it raises ends the thread: sys.exit() and Ctrl-C are no exceptions here."""
     try:
         return bool(callback(shortage))
-    except Exception:
-        print("[gmlake_jax] on_oom: the callback failed", file=sys.stderr)
-        traceback.print_exc()
+    except BaseException as error:
+        _report(error)
         return False
+
+
+def _answer_one(library: Library, question: dict[str, Any]) -> None:
+    """The question gets its answer whatever happens, because a thread of the program waits for it."""
+    may_retry = False
+    try:
+        may_retry = any(_ask(callback, OutOfMemory(**question)) for callback in _in_force())
+    finally:
+        library.answer_shortage(may_retry)
 
 
 def _answer_while_asked() -> None:
     library = open_library()
-    while callbacks := _in_force():
-        question = library.next_shortage(_PATIENCE_MS)
-        if question is not None:
-            callbacks = _in_force()
-            library.answer_shortage(any(_ask(callback, OutOfMemory(**question)) for callback in callbacks))
+    try:
+        while _in_force():
+            question = library.next_shortage(_PATIENCE_MS)
+            if question is not None:
+                _answer_one(library, question)
+    finally:
+        _end_answering()
+
+
+def _end_answering() -> None:
+    """Where nobody answers any more, nobody shall ask and wait."""
+    with _lock:
+        if _thread is threading.current_thread():
+            _stop()
 
 
 def _in_force() -> list[Callback]:

@@ -90,8 +90,8 @@ class Recorder:
         self._result: Recording | None = None
         try:
             open_library().record(device, max_events)
-        except MemoryError:
-            raise GmlakeError(f"no memory on the host for {max_events:,} events of 56 bytes; record fewer") from None
+        except RuntimeError as error:
+            raise GmlakeError(str(error)) from None
 
     def read(self) -> Recording:
         """What has been recorded so far, and the state now; after `stop`, what had been recorded by then."""

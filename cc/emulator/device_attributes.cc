@@ -59,8 +59,8 @@ constexpr Known kKnown[] = {
 
 }  // namespace
 
-int DeviceAttribute(CUdevice_attribute attribute, int device) {
-  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return device + 1;
+int DeviceAttribute(CUdevice_attribute attribute, int number) {
+  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return number + 1;
   for (const Known& known : kKnown) {
     if (known.attribute == attribute) return known.value;
   }

@@ -9,8 +9,9 @@ namespace gmlake::emulator {
 inline constexpr char kDeviceName[] = "NVIDIA Emulated sm_90";
 inline constexpr int kDriverVersion = 13000;
 
-// 0 for attributes that the emulator does not know, which says "not supported" for most of them.
-int DeviceAttribute(CUdevice_attribute attribute, int device);
+// Of the device with this number in the machine. 0 for attributes that the emulator does not know, which says "not
+// supported" for most of them.
+int DeviceAttribute(CUdevice_attribute attribute, int number);
 
 }  // namespace gmlake::emulator
 

@@ -56,15 +56,17 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t* bytes, CUdevice device) {
 
 CUresult CUDAAPI cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   GMLAKE_ENTRY();
+  if (!machine().has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   std::memset(uuid, 0, sizeof *uuid);
   std::memcpy(uuid->bytes, "EMULATED", 8);
-  uuid->bytes[15] = static_cast<char>(device);
+  uuid->bytes[15] = static_cast<char>(machine().devices[device].number);
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
   GMLAKE_ENTRY();
-  std::snprintf(id, size, "0000:%02X:00.0", device + 1);
+  if (!machine().has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  std::snprintf(id, size, "0000:%02X:00.0", machine().devices[device].number + 1);
   return CUDA_SUCCESS;
 }
 
@@ -72,9 +74,8 @@ CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   GMLAKE_ENTRY();
   unsigned domain = 0, bus = 0;
   if (std::sscanf(id, "%x:%x", &domain, &bus) != 2) return CUDA_ERROR_INVALID_VALUE;
-  if (!machine().has_device(static_cast<int>(bus) - 1)) return CUDA_ERROR_INVALID_DEVICE;
-  *device = static_cast<int>(bus) - 1;
-  return CUDA_SUCCESS;
+  *device = machine().OrdinalOf(static_cast<int>(bus) - 1);
+  return *device >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
@@ -86,7 +87,8 @@ CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
 
 CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   GMLAKE_ENTRY();
-  *value = gmlake::emulator::DeviceAttribute(attribute, device);
+  if (!machine().has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *value = gmlake::emulator::DeviceAttribute(attribute, machine().devices[device].number);
   return CUDA_SUCCESS;
 }
 

@@ -1,78 +1,42 @@
 // Driver entry points: graphs.
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "cc/emulator/calls.h"
-#include "cc/emulator/context.h"
-#include "cc/emulator/copies.h"
 #include "cc/emulator/cuda_api.h"
 #include "cc/emulator/graphs.h"
-#include "cc/emulator/log.h"
-#include "cc/emulator/modules.h"
+#include "cc/emulator/node_work.h"
 #include "cc/emulator/streams.h"
 
 namespace gmlake::emulator {
 namespace {
 
-Operation NodeOperation(CUgraphNodeType type, std::function<void()> run) {
-  Operation operation;
-  operation.what = "graph node";
-  operation.type = type;
-  operation.run = std::move(run);
-  return operation;
-}
-
-Operation HostNode(CUhostFn function, void* data) {
-  return NodeOperation(CU_GRAPH_NODE_TYPE_HOST, [function, data] { function(data); });
-}
-
-int DeviceOf(CUcontext context) { return context == nullptr ? CurrentDevice() : context->device; }
-
-Operation KernelNode(CUfunction function, void** arguments, CUcontext context) {
-  return LaunchOperation(function, arguments, DeviceOf(context));
-}
-
-Operation FillNode(const CUgraphNodeParams& params) {
-  CUDA_MEMSET_NODE_PARAMS fill{};
-  fill.dst = params.memset.dst;
-  fill.pitch = params.memset.pitch;
-  fill.value = params.memset.value;
-  fill.elementSize = params.memset.elementSize;
-  fill.width = params.memset.width;
-  fill.height = params.memset.height;
-  return FillOperation(fill, DeviceOf(params.memset.ctx));
-}
-
-// False if nodes of that kind are not emulated.
-bool ToOperation(CUgraph graph, CUgraphNodeParams* params, Operation* operation) {
-  switch (params->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      *operation = KernelNode(params->kernel.func, params->kernel.kernelParams, params->kernel.ctx);
-      return true;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      *operation = CopyOperation(params->memcpy.copyParams, DeviceOf(params->memcpy.copyCtx));
-      return true;
-    case CU_GRAPH_NODE_TYPE_MEMSET: *operation = FillNode(*params); return true;
-    case CU_GRAPH_NODE_TYPE_HOST: *operation = HostNode(params->host.fn, params->host.userData); return true;
-    case CU_GRAPH_NODE_TYPE_GRAPH: *operation = OperationOfGraph(params->graph.graph); return true;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-      if (graph == nullptr) return false;
-      params->conditional.phGraph_out = AddBodies(graph, params->conditional.size);
-      *operation = NodeOperation(params->type, nullptr);
-      return true;
-    case CU_GRAPH_NODE_TYPE_EMPTY: *operation = NodeOperation(params->type, nullptr); return true;
-    default: Log("graph nodes of type %d are not emulated", static_cast<int>(params->type)); return false;
-  }
-}
-
-CUresult Add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Operation operation) {
-  CUgraphNode added = AddNode(graph, dependencies, count, std::move(operation));
+CUresult Give(CUgraphNode added, CUgraphNode* node) {
+  if (added == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (node != nullptr) *node = added;
   return CUDA_SUCCESS;
 }
 
-CUresult ReplaceNode(CUgraphExec executable, CUgraphNode node, Operation operation) {
-  return Replace(executable, node, std::move(operation)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+CUresult Add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Operation operation) {
+  return Give(AddNode(graph, dependencies, count, std::move(operation)), node);
+}
+
+// Answers a question for a list: as much as there is room for, and how much there is.
+void GiveList(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count) {
+  for (size_t i = 0; nodes != nullptr && i < std::min(*count, all.size()); ++i) nodes[i] = all[i];
+  *count = all.size();
+}
+
+// Those that `wanted`.
+template <typename Wanted>
+std::vector<CUgraphNode> NodesOf(CUgraph graph, Wanted wanted) {
+  std::vector<CUgraphNode> nodes;
+  for (const auto& node : graph->nodes) {
+    if (wanted(*node)) nodes.push_back(node.get());
+  }
+  return nodes;
 }
 
 CUresult NewExecutable(CUgraphExec* executable, CUgraph graph) {
@@ -92,8 +56,15 @@ CUresult CUDAAPI cuGraphCreate(CUgraph* graph, unsigned) {
   return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuGraphClone(CUgraph* clone, CUgraph graph) {
+  GMLAKE_ENTRY();
+  *clone = Clone(*graph).release();
+  return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
   GMLAKE_ENTRY();
+  if (graph->owner != nullptr) return CUDA_ERROR_INVALID_VALUE;  // it goes with the node that it belongs to
   delete graph;
   return CUDA_SUCCESS;
 }
@@ -101,44 +72,52 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
 CUresult CUDAAPI cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                 const CUgraphEdgeData*, size_t count, CUgraphNodeParams* params) {
   GMLAKE_ENTRY();
+  if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+    return Give(AddChildGraph(graph, dependencies, count, params->graph.graph, params->graph.ownership), node);
+  }
+  if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    const CUgraphNode added = AddConditional(graph, dependencies, count, params->conditional.size);
+    params->conditional.phGraph_out = added->inner_list.data();
+    return Give(added, node);
+  }
   Operation operation;
-  if (!ToOperation(graph, params, &operation)) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!ToOperation(*params, &operation)) return CUDA_ERROR_NOT_SUPPORTED;
   return Add(node, graph, dependencies, count, std::move(operation));
 }
 
 CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_KERNEL_NODE_PARAMS* params) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, KernelNode(params->func, params->kernelParams, params->ctx));
+  return Add(node, graph, dependencies, count, KernelNode(*params));
 }
 
 CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMCPY3D* params, CUcontext context) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, CopyOperation(*params, DeviceOf(context)));
+  return Add(node, graph, dependencies, count, CopyNode(*params, context));
 }
 
 CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, FillOperation(*params, DeviceOf(context)));
+  return Add(node, graph, dependencies, count, FillNode(*params, context));
 }
 
 CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                     const CUDA_HOST_NODE_PARAMS* params) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, HostNode(params->fn, params->userData));
+  return Add(node, graph, dependencies, count, HostNode(*params));
 }
 
 CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, NodeOperation(CU_GRAPH_NODE_TYPE_EMPTY, nullptr));
+  return Add(node, graph, dependencies, count, EmptyNode());
 }
 
 CUresult CUDAAPI cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                           size_t count, CUgraph child) {
   GMLAKE_ENTRY();
-  return Add(node, graph, dependencies, count, OperationOfGraph(child));
+  return Give(AddChildGraph(graph, dependencies, count, child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE), node);
 }
 
 CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph, CUcontext, unsigned,
@@ -151,11 +130,27 @@ CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle
 
 CUresult CUDAAPI cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
   GMLAKE_ENTRY();
-  for (size_t i = 0; nodes != nullptr && i < std::min(*count, graph->nodes.size()); ++i) {
-    nodes[i] = graph->nodes[i].get();
-  }
-  *count = graph->nodes.size();
+  GiveList(NodesOf(graph, [](const CUgraphNode_st&) { return true; }), nodes, count);
   return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+  GMLAKE_ENTRY();
+  GiveList(NodesOf(graph, [](const CUgraphNode_st& node) { return node.dependencies.empty(); }), nodes, count);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
+  GMLAKE_ENTRY();
+  if (node->operation.type != CU_GRAPH_NODE_TYPE_GRAPH) return CUDA_ERROR_INVALID_VALUE;
+  *graph = node->inner_list.front();
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode* node, CUgraphNode original, CUgraph clone) {
+  GMLAKE_ENTRY();
+  const auto found = NodesOf(clone, [&](const CUgraphNode_st& copy) { return copy.original == original; });
+  return Give(found.empty() ? nullptr : found.front(), node);
 }
 
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
@@ -167,11 +162,22 @@ CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
 CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* dependencies, CUgraphEdgeData* edges,
                                             size_t* count) {
   GMLAKE_ENTRY();
-  for (size_t i = 0; dependencies != nullptr && i < std::min(*count, node->dependencies.size()); ++i) {
-    dependencies[i] = node->dependencies[i];
-    if (edges != nullptr) edges[i] = {};
+  if (edges != nullptr) std::fill_n(edges, std::min(*count, node->dependencies.size()), CUgraphEdgeData{});
+  GiveList(node->dependencies, dependencies, count);
+  return CUDA_SUCCESS;
+}
+
+// Nodes run in the order in which they were added; a dependency against it is not emulated.
+CUresult CUDAAPI cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                        const CUgraphEdgeData*, size_t count) {
+  GMLAKE_ENTRY();
+  const std::vector<CUgraphNode> all = NodesOf(graph, [](const CUgraphNode_st&) { return true; });
+  const auto place = [&](CUgraphNode node) { return std::find(all.begin(), all.end(), node); };
+  for (size_t i = 0; i < count; ++i) {
+    if (place(from[i]) == all.end() || place(to[i]) == all.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (place(from[i]) >= place(to[i])) return CUDA_ERROR_NOT_SUPPORTED;
   }
-  *count = node->dependencies.size();
+  for (size_t i = 0; i < count; ++i) to[i]->dependencies.push_back(from[i]);
   return CUDA_SUCCESS;
 }
 
@@ -216,45 +222,9 @@ CUresult CUDAAPI cuGraphUpload(CUgraphExec, CUstream) {
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   GMLAKE_ENTRY();
-  Operation launch = NodeOperation(CU_GRAPH_NODE_TYPE_GRAPH, nullptr);
+  Operation launch;
+  launch.type = CU_GRAPH_NODE_TYPE_GRAPH;
   launch.what = "graph launch";
   launch.children = executable->operations;
   return Submit(stream, std::move(launch));
-}
-
-CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraphNodeParams* params) {
-  GMLAKE_ENTRY();
-  Operation operation;
-  if (!ToOperation(nullptr, params, &operation)) return CUDA_ERROR_NOT_SUPPORTED;
-  return ReplaceNode(executable, node, std::move(operation));
-}
-
-CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                                const CUDA_KERNEL_NODE_PARAMS* params) {
-  GMLAKE_ENTRY();
-  return ReplaceNode(executable, node, KernelNode(params->func, params->kernelParams, params->ctx));
-}
-
-CUresult CUDAAPI cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const CUDA_MEMCPY3D* params,
-                                                CUcontext context) {
-  GMLAKE_ENTRY();
-  return ReplaceNode(executable, node, CopyOperation(*params, DeviceOf(context)));
-}
-
-CUresult CUDAAPI cuGraphExecMemsetNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                                const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  GMLAKE_ENTRY();
-  return ReplaceNode(executable, node, FillOperation(*params, DeviceOf(context)));
-}
-
-CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child) {
-  GMLAKE_ENTRY();
-  return ReplaceNode(executable, node, OperationOfGraph(child));
-}
-
-CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo* result) {
-  GMLAKE_ENTRY();
-  Instantiate(graph, executable);
-  if (result != nullptr) result->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-  return CUDA_SUCCESS;
 }

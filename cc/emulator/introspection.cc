@@ -12,6 +12,7 @@
 #include "cc/emulator/machine.h"
 #include "cc/emulator/modules.h"
 #include "cc/emulator/operation.h"
+#include "cc/emulator/settings.h"
 #include "cc/emulator/streams.h"
 
 namespace gmlake::emulator {
@@ -35,6 +36,10 @@ HostKernels& host_kernels() {
 using namespace gmlake::emulator;  // NOLINT: these are C functions
 
 int gmlake_emulator_devices() { return machine().num_devices(); }
+
+int gmlake_emulator_installed() { return gmlake::emulator::settings().devices; }
+
+int gmlake_emulator_ordinal_of(int number) { return machine().OrdinalOf(number); }
 
 uint64_t gmlake_emulator_violations() { return CountViolations(); }
 

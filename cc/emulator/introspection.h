@@ -10,6 +10,9 @@
 extern "C" {
 
 int gmlake_emulator_devices();
+// Of the machine, seen or not; and the CUDA ordinal of one by its place in it, or -1.
+int gmlake_emulator_installed();
+int gmlake_emulator_ordinal_of(int number);
 
 // Rules broken so far: all, or by a rule's name (log.h); UINT64_MAX for a name that is no rule.
 uint64_t gmlake_emulator_violations();

@@ -12,18 +12,25 @@ constexpr size_t kPoolChunk = size_t{32} << 20;
 }  // namespace
 
 Machine::Machine() {
-  const int count = settings().devices;
+  const std::vector<int>& numbers = settings().visible;
+  const int count = static_cast<int>(numbers.size());
   memory.reserve(count);
-  for (int i = 0; i < count; ++i) memory.emplace_back(i, settings().memory, settings().shared);
+  for (int i = 0; i < count; ++i) memory.emplace_back(numbers[i], settings().memory, settings().shared);
   devices.resize(count);
   for (int i = 0; i < count; ++i) {
     Device& device = devices[i];
+    device.number = numbers[i];
     device.primary_context.device = i;
     device.plain = std::make_unique<CUmemPoolHandle_st>(i, &window, &memory[i], kGranule, 0);
     device.default_pool = std::make_unique<CUmemPoolHandle_st>(i, &window, &memory[i], kPoolChunk, 0);
     device.current_pool = device.default_pool.get();
     device.peers.resize(count);
   }
+}
+
+int Machine::OrdinalOf(int number) const {
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.number == number; });
+  return found == devices.end() ? -1 : static_cast<int>(found - devices.begin());
 }
 
 CUmemoryPool Machine::AddPool(int device, size_t chunk, size_t limit) {

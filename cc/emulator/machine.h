@@ -20,6 +20,7 @@
 namespace gmlake::emulator {
 
 struct Device {
+  int number = 0;  // its place in the machine, of which the process may see a part
   CUctx_st primary_context;
   int primary_holders = 0;
   unsigned primary_flags = 0;
@@ -47,6 +48,8 @@ struct Machine {
 
   int num_devices() const { return static_cast<int>(devices.size()); }
   bool has_device(int device) const { return device >= 0 && device < num_devices(); }
+  // The ordinal of a device by its number; -1 if the process does not see it.
+  int OrdinalOf(int number) const;
   CUmemoryPool AddPool(int device, size_t chunk, size_t limit);
   // False if it is not a pool that AddPool made.
   bool RemovePool(CUmemoryPool pool);

@@ -8,6 +8,7 @@
 namespace gmlake::emulator {
 
 bool Operation::Touches(uint64_t begin, size_t size) const {
+  if (!enabled) return false;
   const auto overlaps = [&](const Span& span) { return span.Overlaps(begin, size); };
   if (std::any_of(spans.begin(), spans.end(), overlaps)) return true;
   const auto touches = [&](const Operation& child) { return child.Touches(begin, size); };
@@ -16,6 +17,7 @@ bool Operation::Touches(uint64_t begin, size_t size) const {
 
 // While memory is touched its mappings must stay; work that touches none may itself change mappings (a free does).
 void Execute(const Operation& operation) {
+  if (!operation.enabled) return;
   if (operation.children != nullptr) {
     for (const Operation& child : *operation.children) Execute(child);
     return;

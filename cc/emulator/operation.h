@@ -22,6 +22,9 @@ struct Operation {
   // A graph's nodes, in an order that keeps their dependencies; each is checked on its own.
   std::shared_ptr<const std::vector<Operation>> children;
 
+  // False: it is left out, with all its children.
+  bool enabled = true;
+
   bool Touches(uint64_t begin, size_t size) const;
 };
 

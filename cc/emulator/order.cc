@@ -19,6 +19,7 @@ void AddPlaces(const Span& span, std::vector<Place>* places) {
 }
 
 void AddPlaces(const Operation& operation, std::vector<Place>* places) {
+  if (!operation.enabled) return;
   if (operation.type == CU_GRAPH_NODE_TYPE_MEMCPY || operation.type == CU_GRAPH_NODE_TYPE_MEMSET) {
     for (const Span& span : operation.spans) AddPlaces(span, places);
   }

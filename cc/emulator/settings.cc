@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cc/emulator/visible_devices.h"
+
 namespace gmlake::emulator {
 namespace {
 
@@ -58,6 +60,7 @@ Settings ReadSettings(const char* (*get)(const char*)) {
   };
   Settings read;
   read.devices = static_cast<int>(number("GMLAKE_EMULATOR_DEVICES", read.devices));
+  read.visible = VisibleDevices(get("CUDA_VISIBLE_DEVICES"), read.devices);
   read.memory = Size("GMLAKE_EMULATOR_MEMORY", get("GMLAKE_EMULATOR_MEMORY"), read.memory) / kGranule * kGranule;
   read.async = number("GMLAKE_EMULATOR_ASYNC", 0) != 0;
   read.delay_us = number("GMLAKE_EMULATOR_DELAY_US", 0);

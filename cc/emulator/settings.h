@@ -15,16 +15,19 @@
 //   GMLAKE_EMULATOR_SHARED=             file through which processes share the devices: what one holds the others lack
 //   GMLAKE_EMULATOR_LOG=                file for messages (default: stderr)
 //   GMLAKE_EMULATOR_TRACE=0             1: every call is logged by name
+//   CUDA_VISIBLE_DEVICES                which devices the process sees, as for a real driver (visible_devices.h)
 #ifndef GMLAKE_EMULATOR_SETTINGS_H_
 #define GMLAKE_EMULATOR_SETTINGS_H_
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gmlake::emulator {
 
 struct Settings {
-  int devices = 1;
+  int devices = 1;           // of the machine
+  std::vector<int> visible;  // the numbers of those that the process sees
   size_t memory = size_t{1} << 30;
   bool async = false;
   int64_t delay_us = 0;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace gmlake::emulator {
 namespace {
@@ -61,6 +62,11 @@ TEST(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(read.shared, "/tmp/shared");
   EXPECT_EQ(read.log, "/tmp/log");
   EXPECT_TRUE(read.trace);
+}
+
+TEST(SettingsTest, TheProcessSeesTheDevicesThatCudasVariableNames) {
+  EXPECT_EQ(Read({{"GMLAKE_EMULATOR_DEVICES", "3"}}).visible, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(Read({{"GMLAKE_EMULATOR_DEVICES", "3"}, {"CUDA_VISIBLE_DEVICES", "2"}}).visible, (std::vector<int>{2}));
 }
 
 TEST(SettingsTest, AValueThatCannotBeUnderstoodEndsTheProcess) {

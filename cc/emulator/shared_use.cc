@@ -37,7 +37,9 @@ SharedUse::SharedUse(const std::string& path, int device)
   constexpr size_t kStride = 4096;
   static_assert(sizeof(Table) <= kStride, "a page holds a device's rows");
   if (device >= kDevices) Reject(path, "too many devices");
-  if (file_ < 0 || ftruncate(file_, kStride * kDevices) != 0) Reject(path, "the file cannot be written");
+  if (file_ < 0) Reject(path, "the file cannot be written");
+  // Its bytes are taken now: one that is only promised is SIGBUS when it is touched on a full disk.
+  if (posix_fallocate(file_, 0, kStride * kDevices) != 0) Reject(path, "there is no room for the file");
   void* const page =
       mmap(nullptr, kStride, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(kStride) * device);
   if (page == MAP_FAILED) Reject(path, "the file cannot be mapped");

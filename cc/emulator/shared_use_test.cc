@@ -4,6 +4,7 @@
 #include "cc/emulator/shared_use.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,15 @@ TEST(SharedUseTest, DevicesAreCountedApart) {
   ASSERT_TRUE(one.Take(100 * kMiB, 100 * kMiB));
   EXPECT_EQ(other.used(), 0u);
   EXPECT_TRUE(other.Take(100 * kMiB, 100 * kMiB));
+}
+
+TEST(SharedUseTest, TheBytesOfTheFileAreTakenBeforeTheyAreMapped) {
+  const std::string path = NewFile("taken");
+  const SharedUse mine(path, 0);
+  struct stat facts = {};
+  ASSERT_EQ(stat(path.c_str(), &facts), 0);
+  EXPECT_GE(facts.st_blocks * 512, facts.st_size);
+  EXPECT_GT(facts.st_size, 0);
 }
 
 TEST(SharedUseTest, TheMemoryOfADeviceIsThatOfAllItsProcesses) {

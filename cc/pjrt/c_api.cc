@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cc/pjrt/door.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/installation.h"
 #include "cc/pjrt/probe_report.h"
@@ -21,8 +22,11 @@ using gmlake::Bytes;
 using gmlake::CopyText;
 using gmlake::FindDevice;
 using gmlake::Installation;
+using gmlake::NotServed;
 using gmlake::ServedDevice;
 using gmlake::Status;
+
+constexpr int64_t kLongestPatienceMs = int64_t{1'000'000} * 1000;
 
 int Install(const char* stock_path, const GmlakeOptions* given, char* message, size_t size) {
   if (stock_path == nullptr)
@@ -38,9 +42,11 @@ int NumDevices() { return static_cast<int>(gmlake::ServedOrdinals().size()); }
 
 const char* State() {
   static thread_local std::string line;
-  line = gmlake::InForkedChild() ? "not active: this process was forked from one that uses the GPU"
-                                 : Installation::Instance().activity().line();
-  return line.c_str();
+  const bool told = gmlake::Attempt([] {
+    line = gmlake::InForkedChild() ? "not active: this process was forked from one that uses the GPU"
+                                   : Installation::Instance().activity().line();
+  });
+  return told ? line.c_str() : "not known: the host has no memory to say it";
 }
 
 int ReadStats(int ordinal, gmlake::AllocatorStats* stats) {
@@ -67,8 +73,7 @@ int64_t Trim(int ordinal, int64_t target_bytes) {
 int SetLimit(int ordinal, int64_t bytes, char* message, size_t size) {
   ServedDevice* device = FindDevice(ordinal);
   if (device != nullptr) return Answer(device->core().SetLimit(Bytes(bytes)), message, size);
-  return Answer({gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"}, message,
-                size);
+  return Answer(NotServed(ordinal), message, size);
 }
 
 void Write(const gmlake::SleepReport& report, GmlakeSleepReport* target) {
@@ -82,16 +87,12 @@ int AnswerSleep(const gmlake::StatusOr<gmlake::SleepReport>& done, GmlakeSleepRe
   return Answer(done.status(), message, size);
 }
 
-Status NotServed(int ordinal) {
-  return {gmlake::StatusCode::kInvalidArgument, "device " + std::to_string(ordinal) + " is not served"};
-}
-
 int Sleep(int ordinal, const GmlakeSleepOptions* options, GmlakeSleepReport* report, char* message, size_t size) {
   ServedDevice* device = FindDevice(ordinal);
   if (device == nullptr) return Answer(NotServed(ordinal), message, size);
   gmlake::SleepRequest request;
   request.dropped_tags.assign(options->dropped_tags, options->dropped_tags + options->num_dropped_tags);
-  request.patience = std::chrono::milliseconds(options->patience_ms);
+  request.patience = std::chrono::milliseconds(std::clamp<int64_t>(options->patience_ms, 0, kLongestPatienceMs));
   return AnswerSleep(gmlake::SleepDevice(device, request), report, message, size);
 }
 
@@ -157,28 +158,18 @@ int Probe(const char* driver_path, char* text, size_t size) {
   return report.all_served ? 0 : -1;
 }
 
+template <auto kFunction>
+constexpr auto At() {
+  return gmlake::Fence<kFunction, gmlake::AnswerAsDoor>::Wrap().get();
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const GmlakeApi* GmlakeGetApi() {
-  static const GmlakeApi api = {sizeof(GmlakeApi),
-                                &Install,
-                                &IsInstalled,
-                                &NumDevices,
-                                &State,
-                                &ReadStats,
-                                &ResetPeaks,
-                                &Trim,
-                                &SetLimit,
-                                &Sleep,
-                                &Wake,
-                                &IsAsleep,
-                                &Tag,
-                                &SharedAddresses,
-                                &PrepareSleep,
-                                &Unprepared,
-                                &ReleaseHostStore,
-                                &DeviceMemory,
-                                &Probe,
-                                gmlake::HistoryApi()};
+  static const GmlakeApi api = {
+      sizeof(GmlakeApi), At<&Install>(),          At<&IsInstalled>(),  At<&NumDevices>(),      At<&State>(),
+      At<&ReadStats>(),  At<&ResetPeaks>(),       At<&Trim>(),         At<&SetLimit>(),        At<&Sleep>(),
+      At<&Wake>(),       At<&IsAsleep>(),         At<&Tag>(),          At<&SharedAddresses>(), At<&PrepareSleep>(),
+      At<&Unprepared>(), At<&ReleaseHostStore>(), At<&DeviceMemory>(), At<&Probe>(),           gmlake::HistoryApi()};
   return &api;
 }

@@ -1,6 +1,9 @@
 #include "cc/pjrt/client_options.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <limits>
 
 namespace gmlake {
 
@@ -31,7 +34,25 @@ std::string ClientOptions::RequestedAllocator() const {
 std::vector<int> ClientOptions::VisibleDevices() const {
   const PJRT_NamedValue* visible = Find("visible_devices");
   if (visible == nullptr || visible->type != PJRT_NamedValue_kInt64List) return {};
-  return std::vector<int>(visible->int64_array_value, visible->int64_array_value + visible->value_size);
+  std::vector<int> ordinals;
+  std::transform(visible->int64_array_value, visible->int64_array_value + visible->value_size,
+                 std::back_inserter(ordinals), [](int64_t ordinal) {
+                   const bool fits = ordinal >= 0 && ordinal <= std::numeric_limits<int>::max();
+                   return fits ? static_cast<int>(ordinal) : -1;
+                 });
+  return ordinals;
+}
+
+std::optional<double> ClientOptions::MemoryFraction() const {
+  const PJRT_NamedValue* fraction = Find("memory_fraction");
+  if (fraction == nullptr || fraction->type != PJRT_NamedValue_kFloat) return std::nullopt;
+  return fraction->float_value;
+}
+
+std::optional<bool> ClientOptions::Preallocate() const {
+  const PJRT_NamedValue* preallocate = Find("preallocate");
+  if (preallocate == nullptr || preallocate->type != PJRT_NamedValue_kBool) return std::nullopt;
+  return preallocate->bool_value;
 }
 
 void ClientOptions::SetString(const char* name, const char* text) {

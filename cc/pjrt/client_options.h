@@ -2,6 +2,7 @@
 #ifndef GMLAKE_PJRT_CLIENT_OPTIONS_H_
 #define GMLAKE_PJRT_CLIENT_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,11 @@ class ClientOptions {
 
   // The allocator that the host asked for by name; empty where it left that to XLA.
   std::string RequestedAllocator() const;
-  // The ordinals that the host restricted the client to; empty means all.
+  // The ordinals that the host restricted the client to; empty means all. A number that is no ordinal becomes -1.
   std::vector<int> VisibleDevices() const;
+  // What the host asked XLA's own allocator for; nothing where it left that to XLA.
+  std::optional<double> MemoryFraction() const;
+  std::optional<bool> Preallocate() const;
 
   // `value` must be a literal.
   void SetString(const char* name, const char* value);

@@ -55,5 +55,26 @@ TEST(ClientOptionsTest, ReadsTheVisibleDevices) {
   EXPECT_TRUE(ClientOptions(nullptr, 0).VisibleDevices().empty());
 }
 
+TEST(ClientOptionsTest, AnOrdinalThatIsTooLargeIsNoOtherDevice) {
+  const int64_t ordinals[] = {1, int64_t{1} << 32, -7};
+  PJRT_NamedValue visible = Text("visible_devices", "");
+  visible.type = PJRT_NamedValue_kInt64List;
+  visible.int64_array_value = ordinals;
+  visible.value_size = 3;
+  EXPECT_EQ(ClientOptions(&visible, 1).VisibleDevices(), (std::vector<int>{1, -1, -1}));
+}
+
+TEST(ClientOptionsTest, ReadsWhatTheHostAsksOfXlasAllocator) {
+  PJRT_NamedValue fraction = Text("memory_fraction", "");
+  EXPECT_EQ(ClientOptions(&fraction, 1).MemoryFraction(), std::nullopt) << "of another type";
+  fraction.type = PJRT_NamedValue_kFloat;
+  fraction.float_value = 0.5;
+  EXPECT_EQ(ClientOptions(&fraction, 1).MemoryFraction(), 0.5);
+  EXPECT_EQ(ClientOptions(&fraction, 1).Preallocate(), std::nullopt);
+  ClientOptions options(nullptr, 0);
+  options.SetBool("preallocate", true);
+  EXPECT_EQ(options.Preallocate(), true);
+}
+
 }  // namespace
 }  // namespace gmlake

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cc/pjrt/doors.h"
+#include "cc/pjrt/error_maker.h"
 #include "cc/pjrt/plugin_words.h"
 
 namespace gmlake {
@@ -76,7 +77,8 @@ PJRT_Error* Receive(Args* args) {
   return PassGate([&] { return Devices{args->device}; },
                   [&] {
                     PJRT_Error* const error = (stock_entries.*kEntry)(args);
-                    if (error == nullptr) WatchAll(args->buffers, args->num_buffers, args->device);
+                    const auto watch = [&] { WatchAll(args->buffers, args->num_buffers, args->device); };
+                    if (error == nullptr && !Attempt(watch)) doors->lost_a_copy.store(true);
                     return error;
                   });
 }
@@ -92,9 +94,12 @@ PJRT_Error* Send(SendArgs* args) {
                   [&] {
                     const std::vector<int> ordinals = OrdinalsOf(Senders(*args));
                     PJRT_Error* const error = stock_entries.send(args);
-                    for (size_t i = 0; error == nullptr && i < args->num_buffers; ++i) {
-                      doors->transfers.Watch(args->send_events[i], {ordinals[i]});
-                    }
+                    const auto watch = [&] {
+                      for (size_t i = 0; i < args->num_buffers; ++i) {
+                        doors->transfers.Watch(args->send_events[i], {ordinals[i]});
+                      }
+                    };
+                    if (error == nullptr && !Attempt(watch)) doors->lost_a_copy.store(true);
                     return error;
                   });
 }
@@ -114,6 +119,7 @@ void EndSending(PJRT_Error* error, bool was_enqueued, void* user_arg) {
 // It answers through the callback alone, so that is how it is refused.
 void Refuse(SendByDescriptorArgs* args, PJRT_Error* refusal) {
   args->callback.when_sent(refusal, /*was_enqueued=*/false, args->callback.user_arg);
+  if (IsSpareError(refusal)) return;
   doors->texts->Forget(refusal);
   PJRT_Error_Destroy_Args destroy = {};
   destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
@@ -121,15 +127,24 @@ void Refuse(SendByDescriptorArgs* args, PJRT_Error* refusal) {
   doors->stock.PJRT_Error_Destroy(&destroy);
 }
 
+void StartSending(const SendByDescriptorArgs& args, Sending* sending) {
+  for (int ordinal : sending->ordinals) doors->gate.BeginTransfer(ordinal);
+  SendByDescriptorArgs ours = args;
+  ours.callback = {sending, Fence<&EndSending, AnswerAsPjrt>::Wrap().get()};
+  stock_entries.send_by_descriptor(&ours);
+}
+
 void SendByDescriptor(SendByDescriptorArgs* args) {
   const auto touched = [&] { return Devices{DeviceOf(args->buffer)}; };
-  PJRT_Error* const refused = PassGate(touched, [&]() -> PJRT_Error* {
-    auto* const sending = new Sending{args->callback, OrdinalsOf(touched())};
-    for (int ordinal : sending->ordinals) doors->gate.BeginTransfer(ordinal);
-    SendByDescriptorArgs ours = *args;
-    ours.callback = {sending, &EndSending};
-    stock_entries.send_by_descriptor(&ours);
+  Sending* sending = nullptr;
+  const auto prepare = [&]() -> PJRT_Error* {
+    sending = new Sending{args->callback, OrdinalsOf(touched())};
     return nullptr;
+  };
+  PJRT_Error* const refused = PassGate(touched, [&] {
+    PJRT_Error* const unprepared = Guard(prepare, &ErrorOfException);
+    if (unprepared == nullptr) StartSending(*args, sending);
+    return unprepared;
   });
   if (refused != nullptr) Refuse(args, refused);
 }
@@ -141,11 +156,12 @@ Status WrapCrossHostEntries(PJRT_Api* api, TableEdit* edit) {
   if (found == nullptr || found->struct_size < sizeof(CrossHostExtension)) return OkStatus();
   auto* const extension = reinterpret_cast<CrossHostExtension*>(found);
   stock_entries = *extension;
-  return FirstFailure({edit->Replace(&extension->receive_by_descriptor,
-                                     &Receive<&CrossHostExtension::receive_by_descriptor, ReceiveByDescriptorArgs>),
-                       edit->Replace(&extension->send_by_descriptor, &SendByDescriptor),
-                       edit->Replace(&extension->receive, &Receive<&CrossHostExtension::receive, ReceiveArgs>),
-                       edit->Replace(&extension->send, &Send)});
+  return FirstFailure(
+      {edit->Replace(&extension->receive_by_descriptor,
+                     FencedEntry<&Receive<&CrossHostExtension::receive_by_descriptor, ReceiveByDescriptorArgs>>()),
+       edit->Replace(&extension->send_by_descriptor, FencedEntry<&SendByDescriptor>()),
+       edit->Replace(&extension->receive, FencedEntry<&Receive<&CrossHostExtension::receive, ReceiveArgs>>()),
+       edit->Replace(&extension->send, FencedEntry<&Send>())});
 }
 
 }  // namespace gmlake

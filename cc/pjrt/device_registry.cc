@@ -44,27 +44,29 @@ bool DeviceRegistry::IsWanted(const CudaDevice& device, const std::vector<int>& 
   return named && Find(device.ordinal) == nullptr;
 }
 
-StatusOr<std::vector<std::unique_ptr<ServedDevice>>> DeviceRegistry::OpenMissing(
-    const std::vector<int>& ordinals) const {
+StatusOr<std::vector<std::unique_ptr<ServedDevice>>> DeviceRegistry::OpenMissing(const std::vector<int>& ordinals,
+                                                                                 const Options& options) const {
   for (int ordinal : ordinals) {
     if (ordinal < 0 || ordinal >= static_cast<int>(visible_.size())) return NoSuchDevice(ordinal);
   }
   std::vector<std::unique_ptr<ServedDevice>> opened;
   for (const CudaDevice& device : visible_) {
     if (!IsWanted(device, ordinals)) continue;
-    StatusOr<std::unique_ptr<ServedDevice>> served = ServedDevice::Open(*cuda_, device, options_);
+    StatusOr<std::unique_ptr<ServedDevice>> served = ServedDevice::Open(*cuda_, device, options);
     if (!served.ok()) return served.status();
     opened.push_back(std::move(*served));
   }
   return opened;
 }
 
-Status DeviceRegistry::Serve(const std::vector<int>& ordinals) {
+Status DeviceRegistry::Serve(const std::vector<int>& ordinals, const ClientWishes& wishes) {
+  const StatusOr<Options> options = Adapted(options_, wishes);
+  if (!options.ok()) return options.status();
   const std::lock_guard<std::mutex> lock(mutex_);
   const Status loaded = LoadDriver();
   if (!loaded.ok()) return loaded;
   if (visible_.size() > kMaxDevices) return Status(StatusCode::kNotSupported, "more devices than we can serve");
-  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> opened = OpenMissing(ordinals);
+  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> opened = OpenMissing(ordinals, *options);
   if (!opened.ok()) return opened.status();
   for (std::unique_ptr<ServedDevice>& device : *opened) Append(std::move(device));
   if (count_.load() > 0) StartHousekeeping();

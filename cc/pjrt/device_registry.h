@@ -32,7 +32,7 @@ class DeviceRegistry {
 
   // Makes these devices, or with an empty list all of the process, ready to be served: all of them or, on failure, no
   // new one. A device that is served already stays as it is. Loads the driver at the first call.
-  Status Serve(const std::vector<int>& ordinals);
+  Status Serve(const std::vector<int>& ordinals, const ClientWishes& wishes = {});
 
   // Null where the pool or ordinal is none of ours.
   ServedDevice* ForPool(const void* pool) const;
@@ -45,6 +45,7 @@ class DeviceRegistry {
   void RetireStream(StreamHandle stream) const;
 
   std::vector<ServedDevice*> Devices() const;
+  int num_devices() const { return count_.load(std::memory_order_acquire); }
 
   // Gives all idle memory back to the devices.
   void ReleaseIdleMemory() const;
@@ -59,7 +60,8 @@ class DeviceRegistry {
 
  private:
   Status LoadDriver();
-  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> OpenMissing(const std::vector<int>& ordinals) const;
+  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> OpenMissing(const std::vector<int>& ordinals,
+                                                                   const Options& options) const;
   bool IsWanted(const CudaDevice& device, const std::vector<int>& ordinals) const;
   void Append(std::unique_ptr<ServedDevice> device);
   void StartHousekeeping();

@@ -35,6 +35,10 @@ std::vector<int> ServedOrdinals() {
   return ordinals;
 }
 
+Status NotServed(int ordinal) {
+  return {StatusCode::kInvalidArgument, "gmlake_jax serves no device " + std::to_string(ordinal) + " in this process"};
+}
+
 void CopyText(const std::string& text, char* target, size_t size) {
   if (target == nullptr || size == 0) return;
   const size_t count = std::min(text.size(), size - 1);

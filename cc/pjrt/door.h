@@ -16,6 +16,8 @@ namespace gmlake {
 ServedDevice* FindDevice(int ordinal);
 std::vector<int> ServedOrdinals();
 
+Status NotServed(int ordinal);
+
 void CopyText(const std::string& text, char* target, size_t size);
 // 0 or -1, and the status's message in `message`.
 int Answer(const Status& status, char* message, size_t size);

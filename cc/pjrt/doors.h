@@ -3,6 +3,7 @@
 #ifndef GMLAKE_PJRT_DOORS_H_
 #define GMLAKE_PJRT_DOORS_H_
 
+#include <atomic>
 #include <vector>
 
 #include "cc/base/status.h"
@@ -24,6 +25,7 @@ struct Doors {
   SleepGate gate;
   Transfers transfers{&stock, &gate};
   SharedBuffers shared;
+  std::atomic<bool> lost_a_copy{false};  // the gate does not know of one, so no device may sleep any more
 };
 
 // Set once, before the first door gets a gate.

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "cc/driver/cuda_result.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/pressure_hook.h"
 #include "cc/pjrt/shortages.h"
@@ -18,18 +18,18 @@ namespace {
 
 // The driver's types as its C calling convention sees them: CUdeviceptr, CUmemoryPool, CUstream.
 using DevicePointer = unsigned long long;
-using AllocateFunction = CudaResult (*)(DevicePointer* pointer, size_t size, void* pool, void* stream);
-using FreeFunction = CudaResult (*)(DevicePointer pointer, void* stream);
-using DestroyFunction = CudaResult (*)(void* stream);
+using AllocateFunction = CudaResult(DevicePointer* pointer, size_t size, void* pool, void* stream);
+using FreeFunction = CudaResult(DevicePointer pointer, void* stream);
+using DestroyFunction = CudaResult(void* stream);
 
 constexpr const char* kAllocate = "cuMemAllocFromPoolAsync";
 constexpr const char* kFree = "cuMemFreeAsync";
 constexpr const char* kDestroy = "cuStreamDestroy_v2";
 
 std::atomic<DeviceRegistry*> served{nullptr};
-std::atomic<AllocateFunction> driver_allocate{nullptr};
-std::atomic<FreeFunction> driver_free{nullptr};
-std::atomic<DestroyFunction> driver_destroy{nullptr};
+std::atomic<AllocateFunction*> driver_allocate{nullptr};
+std::atomic<FreeFunction*> driver_free{nullptr};
+std::atomic<DestroyFunction*> driver_destroy{nullptr};
 
 void TellOnce(std::atomic<bool>* told, const char* line) {
   if (!told->exchange(true)) std::fprintf(stderr, "gmlake_jax: %s\n", line);
@@ -95,10 +95,10 @@ CudaResult DestroyStream(void* stream) {
 
 // Keeps the driver's function for what is not ours and gives out ours; null stays null.
 template <typename Function>
-void* Redirect(void* drivers, std::atomic<Function>* kept, Function ours) {
+void* Redirect(void* drivers, std::atomic<Function*>* kept, Fenced<Function> ours) {
   if (drivers == nullptr) return nullptr;
-  kept->store(reinterpret_cast<Function>(drivers));
-  return reinterpret_cast<void*>(ours);
+  kept->store(reinterpret_cast<Function*>(drivers));
+  return reinterpret_cast<void*>(ours.get());
 }
 
 bool IsOneOfOurs(const char* name) {
@@ -108,15 +108,18 @@ bool IsOneOfOurs(const char* name) {
   return false;
 }
 
-void* LookUpOurs(void* library, const std::string& name) {
-  void* const drivers = dlsym(library, name.c_str());
-  if (name == kAllocate) return Redirect(drivers, &driver_allocate, &AllocateFromPool);
-  if (name == kFree) return Redirect(drivers, &driver_free, &Free);
-  return Redirect(drivers, &driver_destroy, &DestroyStream);
+void* LookUpOurs(void* library, const char* name) {
+  void* const drivers = dlsym(library, name);
+  if (std::strcmp(name, kAllocate) == 0) {
+    return Redirect(drivers, &driver_allocate, Fence<&AllocateFromPool, AnswerAsCuda>::Wrap());
+  }
+  if (std::strcmp(name, kFree) == 0) return Redirect(drivers, &driver_free, Fence<&Free, AnswerAsCuda>::Wrap());
+  return Redirect(drivers, &driver_destroy, Fence<&DestroyStream, AnswerAsCuda>::Wrap());
 }
 
 // Stands in for dlsym. Names that are not ours must reach the real one as a tail call, that is with the plugin's return
-// address: dlsym reads from it which library asks, which decides what RTLD_NEXT and RTLD_DEFAULT mean.
+// address: dlsym reads from it which library asks, which decides what RTLD_NEXT and RTLD_DEFAULT mean. So it has no
+// fence; nothing in it needs memory.
 void* LookUp(void* library, const char* name) {
   if (IsOneOfOurs(name)) return LookUpOurs(library, name);
   if (IsRelieved(name)) return RelievedFunction(name, dlsym(library, name));

@@ -16,22 +16,23 @@ void ErrorTexts::Append(const std::string& line, PJRT_Error_Message_Args* args) 
   args->message_size = text.size();
 }
 
-void ErrorTexts::Set(const PJRT_Error* error, std::string text) {
+void ErrorTexts::Set(const PJRT_Error* error, std::string text, PJRT_Error_Code code) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ours_[error] = std::move(text);
+  ours_[error] = {std::move(text), code};
 }
 
-bool ErrorTexts::IsSet(const PJRT_Error* error) const {
+std::optional<PJRT_Error_Code> ErrorTexts::CodeOf(const PJRT_Error* error) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return ours_.count(error) != 0;
+  const auto found = ours_.find(error);
+  return found == ours_.end() ? std::nullopt : std::optional<PJRT_Error_Code>(found->second.code);
 }
 
 bool ErrorTexts::Answer(PJRT_Error_Message_Args* args) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = ours_.find(args->error);
   if (found == ours_.end()) return false;
-  args->message = found->second.data();
-  args->message_size = found->second.size();
+  args->message = found->second.text.data();
+  args->message_size = found->second.text.size();
   return true;
 }
 

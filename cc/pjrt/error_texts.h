@@ -4,6 +4,7 @@
 #define GMLAKE_PJRT_ERROR_TEXTS_H_
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -19,10 +20,10 @@ class ErrorTexts {
  public:
   // Appends `line` to what the plugin wrote in `args`. Asking twice about one error gives the same text.
   void Append(const std::string& line, PJRT_Error_Message_Args* args);
-  // Makes `text` all that there is to say about the error.
-  void Set(const PJRT_Error* error, std::string text);
-  // Whether Set gave the error its text.
-  bool IsSet(const PJRT_Error* error) const;
+  // Makes `text` all that there is to say about the error, and `code` its code.
+  void Set(const PJRT_Error* error, std::string text, PJRT_Error_Code code);
+  // The code that Set gave the error; none for any other error.
+  std::optional<PJRT_Error_Code> CodeOf(const PJRT_Error* error) const;
   // Answers with the text of Set; false, and nothing done, for any other error.
   bool Answer(PJRT_Error_Message_Args* args) const;
   // If Append was called for this error: the same text again, and true.
@@ -31,9 +32,14 @@ class ErrorTexts {
   void Forget(const PJRT_Error* error);
 
  private:
+  struct Own {
+    std::string text;
+    PJRT_Error_Code code;
+  };
+
   mutable std::mutex mutex_;
   std::unordered_map<const PJRT_Error*, std::string> texts_;  // guarded by mutex_
-  std::unordered_map<const PJRT_Error*, std::string> ours_;   // guarded by mutex_
+  std::unordered_map<const PJRT_Error*, Own> ours_;           // guarded by mutex_
 };
 
 }  // namespace gmlake

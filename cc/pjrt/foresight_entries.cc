@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "cc/pjrt/error_maker.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/plugin_client.h"
 
@@ -58,13 +59,13 @@ void Foresee(PJRT_LoadedExecutable* loaded) {
 
 PJRT_Error* Compile(PJRT_Client_Compile_Args* args) {
   PJRT_Error* const error = behind->compile(args);
-  if (error == nullptr) Foresee(args->executable);
+  if (error == nullptr) Attempt([&] { Foresee(args->executable); });
   return error;
 }
 
 PJRT_Error* DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
   PJRT_Error* const error = behind->load(args);
-  if (error == nullptr) Foresee(args->loaded_executable);
+  if (error == nullptr) Attempt([&] { Foresee(args->loaded_executable); });
   return error;
 }
 
@@ -83,8 +84,9 @@ Status WrapForesightEntries(const PJRT_Api& stock, DeviceRegistry* registry, PJR
   behind->registry = registry;
   behind->compile = api->PJRT_Client_Compile;
   behind->load = api->PJRT_Executable_DeserializeAndLoad;
-  const Status compile = edit->Replace(&api->PJRT_Client_Compile, &Compile);
-  return compile.ok() ? edit->Replace(&api->PJRT_Executable_DeserializeAndLoad, &DeserializeAndLoad) : compile;
+  const Status compile = edit->Replace(&api->PJRT_Client_Compile, FencedEntry<&Compile>());
+  if (!compile.ok()) return compile;
+  return edit->Replace(&api->PJRT_Executable_DeserializeAndLoad, FencedEntry<&DeserializeAndLoad>());
 }
 
 }  // namespace gmlake

@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <string>
 
+#include "cc/pjrt/environment.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/installation.h"
-#include "cc/pjrt/options.h"
 #include "cc/pjrt/stock_plugin.h"
 
 namespace {
@@ -21,6 +22,8 @@ StatusOr<std::string> FindStockPlugin() {
 }
 
 Status InstallFromEnvironment(const std::string& path) {
+  const std::string reason = gmlake::ReasonToStepAside();
+  if (!reason.empty()) return Status(gmlake::StatusCode::kNotSupported, reason);
   const StatusOr<gmlake::Options> options = gmlake::OptionsFromEnvironment();
   if (!options.ok()) return options.status();
   return gmlake::Installation::Instance().Install(path, *options);
@@ -28,21 +31,31 @@ Status InstallFromEnvironment(const std::string& path) {
 
 const PJRT_Api* StockTable(const std::string& path) {
   const StatusOr<gmlake::StockPlugin> plugin = gmlake::OpenStockPlugin(path);
-  return plugin.ok() ? plugin->api : nullptr;
+  if (plugin.ok()) return plugin->api;
+  std::fprintf(stderr, "gmlake_jax: %s\n", plugin.status().message().c_str());
+  return nullptr;
+}
+
+const PJRT_Api* TableFor(const std::string& path) {
+  gmlake::Installation& installation = gmlake::Installation::Instance();
+  if (gmlake::IsSwitchedOff()) return StockTable(path);
+  const Status installed = InstallFromEnvironment(path);
+  if (installed.ok()) return installation.table();
+  installation.activity().StepAside(installed.message());
+  return StockTable(path);
+}
+
+const PJRT_Api* Table() {
+  gmlake::Installation& installation = gmlake::Installation::Instance();
+  if (installation.is_installed()) return installation.table();
+  const StatusOr<std::string> path = FindStockPlugin();
+  if (path.ok()) return TableFor(*path);
+  std::fprintf(stderr, "gmlake_jax: %s\n", path.status().message().c_str());
+  return nullptr;
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
-  gmlake::Installation& installation = gmlake::Installation::Instance();
-  if (installation.is_installed()) return installation.table();
-  const StatusOr<std::string> path = FindStockPlugin();
-  if (!path.ok()) {
-    std::fprintf(stderr, "gmlake_jax: %s\n", path.status().message().c_str());
-    return nullptr;
-  }
-  const Status installed = InstallFromEnvironment(*path);
-  if (installed.ok()) return installation.table();
-  installation.activity().StepAside(installed.message());
-  return StockTable(*path);
+  return gmlake::Fence<&Table, gmlake::AnswerAsDoor>::Call();
 }

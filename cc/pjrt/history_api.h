@@ -45,7 +45,15 @@ struct GmlakeShortage {
   const char* report;
 };
 
-// Non-zero: try once more. Called on the thread that asked for the memory, with no lock of ours or XLA's held.
+// What a host may say about memory that ran out. A request is tried again a few times at most.
+enum GmlakeShortageAnswer : int32_t {
+  GMLAKE_NO_RETRY = 0,
+  GMLAKE_RETRY = 1,
+  GMLAKE_RETRY_MEANWHILE = 2,  // freed for another request, while this one waited; it does not count
+};
+
+// Called on the thread that asked for the memory, with no lock of ours or XLA's held; by several threads at once, if
+// several run out. Answers with a GmlakeShortageAnswer.
 typedef int (*GmlakeShortageCallback)(const GmlakeShortage* shortage);
 
 // Functions that take a device give -1 where it is not served.
@@ -53,7 +61,8 @@ struct GmlakeHistoryApi {
   // The CUDA ordinals of the devices that are served, at most `capacity`; returns how many there are.
   int (*ordinals)(int* ordinals, int capacity);
 
-  int (*record)(int device, int64_t max_events);  // 0 stops it; starting again starts anew
+  // 0 events stop it; starting again starts anew. 0, or -1 and why.
+  int (*record)(int device, int64_t max_events, char* message, size_t message_size);
   int (*is_recording)(int device);
   int (*mark)(int device, const char* name);            // names this moment in the recording
   GmlakeHistory* (*take)(int device, int with_events);  // null: no such device

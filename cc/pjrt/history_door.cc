@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cc/pjrt/door.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/history_api.h"
 #include "cc/pjrt/recording_file.h"
 #include "cc/pjrt/shortages.h"
@@ -57,11 +58,12 @@ int Ordinals(int* ordinals, int capacity) {
   return count;
 }
 
-int Record(int ordinal, int64_t max_events) {
+int Record(int ordinal, int64_t max_events, char* message, size_t size) {
   ServedDevice* device = FindDevice(ordinal);
-  if (device == nullptr) return -1;
-  device->core().Record(max_events);
-  return 0;
+  if (device == nullptr) return Answer(NotServed(ordinal), message, size);
+  const Status possible = CheckRecordEvents(max_events);
+  if (possible.ok()) device->core().Record(max_events);
+  return Answer(possible, message, size);
 }
 
 int IsRecording(int ordinal) {
@@ -72,9 +74,10 @@ int IsRecording(int ordinal) {
 int MarkMoment(int ordinal, const char* name) {
   ServedDevice* device = FindDevice(ordinal);
   if (device == nullptr) return -1;
+  const int32_t label = InternLabel(kNoLabel, name);
   const int32_t before = CurrentLabel();
-  SetCurrentLabel(InternLabel(kNoLabel, name));
-  device->core().MarkMoment();
+  SetCurrentLabel(label);
+  Attempt([&] { device->core().MarkMoment(); });
   SetCurrentLabel(before);
   return 0;
 }
@@ -115,11 +118,14 @@ int WriteRecordings(char* message, size_t size) {
   return Answer(result, message, size);
 }
 
+// The label stays where the host has no memory for another.
 int32_t EnterLabel(const char* name) {
   const int32_t before = CurrentLabel();
-  SetCurrentLabel(InternLabel(before, name));
+  Attempt([&] { SetCurrentLabel(InternLabel(before, name)); });
   return before;
 }
+
+void LeaveLabel(int32_t before) { SetCurrentLabel(before); }
 
 int64_t BeginTrack(int ordinal, const char* name) {
   ServedDevice* device = FindDevice(ordinal);
@@ -133,12 +139,18 @@ int ReadTrack(int ordinal, int64_t track, TrackStats* stats, int end) {
 
 void OnShortage(GmlakeShortageCallback callback) { Shortages::Instance().SetCallback(callback); }
 
+template <auto kFunction>
+constexpr auto At() {
+  return Fence<kFunction, AnswerAsDoor>::Wrap().get();
+}
+
 }  // namespace
 
 const GmlakeHistoryApi* HistoryApi() {
-  static const GmlakeHistoryApi api = {&Ordinals,   &Record,    &IsRecording,     &MarkMoment, &Take,
-                                       &Drop,       &Write,     &WriteRecordings, &EnterLabel, &SetCurrentLabel,
-                                       &BeginTrack, &ReadTrack, &OnShortage};
+  static const GmlakeHistoryApi api = {At<&Ordinals>(),   At<&Record>(),     At<&IsRecording>(), At<&MarkMoment>(),
+                                       At<&Take>(),       At<&Drop>(),       At<&Write>(),       At<&WriteRecordings>(),
+                                       At<&EnterLabel>(), At<&LeaveLabel>(), At<&BeginTrack>(),  At<&ReadTrack>(),
+                                       At<&OnShortage>()};
   return &api;
 }
 

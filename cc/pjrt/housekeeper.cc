@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "cc/pjrt/fence.h"
+
 namespace gmlake {
 namespace {
 
@@ -46,8 +48,9 @@ void Housekeeper::Hurry() {
   wake_.notify_all();
 }
 
+// What the host had no memory for is tried again at the next call.
 void Housekeeper::Run() {
-  while (PauseUnlessStopped()) work_();
+  while (PauseUnlessStopped()) Attempt(work_);
 }
 
 bool Housekeeper::PauseUnlessStopped() {

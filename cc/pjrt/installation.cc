@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cc/pjrt/driver_hook.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/shortages.h"
 #include "cc/pjrt/table.h"
@@ -14,7 +15,7 @@ namespace {
 // The driver is about to be torn down by its own exit handler, which was registered before this one and so runs later.
 // A forked child has no such thread, and locks that nobody will let go of.
 void StopAtExit() {
-  if (!InForkedChild()) Installation::Instance().registry()->StopHousekeeping();
+  if (!InForkedChild()) Attempt([] { Installation::Instance().registry()->StopHousekeeping(); });
 }
 
 }  // namespace
@@ -41,15 +42,16 @@ Status Installation::InstallUnder(const StockPlugin& plugin, const Options& opti
   const StatusOr<HookPoint> point = FindHookPoint(plugin.library);
   if (!point.ok()) return point.status();
   auto registry = std::make_unique<DeviceRegistry>(options);
+  Shortages::Instance().SetOptions({options.oom_folder, options.record_path});
   const Status hooked = InstallDriverHook(*point, registry.get());
   if (!hooked.ok()) return hooked;
-  const Status wrapped = WrapTable(plugin.api, registry.get(), &activity_);
+  Status wrapped(StatusCode::kFailedPrecondition, "the host has not enough memory to install gmlake_jax");
+  Attempt([&] { wrapped = WrapTable(plugin.api, registry.get(), &activity_); });
   if (!wrapped.ok()) {
     RemoveDriverHook(*point);
     registry.release();  // whoever took an entry of ours from the table meanwhile may call it still
     return broken_off_ = wrapped;
   }
-  Shortages::Instance().SetOptions({options.oom_folder, options.record_path});
   table_ = plugin.api;
   registry_ = std::move(registry);
   std::atexit(&StopAtExit);

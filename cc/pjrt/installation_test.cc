@@ -50,7 +50,7 @@ TEST_F(InstallationTest, ACreationThatFailsIsTheCallersAffair) {
     ASSERT_EQ(Install(), 0);
     plugin_->creation_fails = true;
     EXPECT_EQ(CreateClient(), nullptr);
-    EXPECT_EQ(plugin_->errors, 1);
+    EXPECT_EQ(LiveErrors(), 1);
     EXPECT_EQ(NumDevices(), 0);
     plugin_->creation_fails = false;
     ASSERT_NE(CreateClient(), nullptr);
@@ -76,6 +76,32 @@ TEST_F(InstallationTest, StepsAsideForAnAllocatorThatTheHostAskedFor) {
     EXPECT_EQ(plugin_->options["allocator"], "bfc");
     EXPECT_EQ(NumDevices(), 0);
     EXPECT_TRUE(StateHas("allocator=bfc")) << State();
+  });
+}
+
+TEST_F(InstallationTest, TheFractionThatAClientAsksForIsTheLimit) {
+  InOwnProcess([this] {
+    PJRT_NamedValue fraction = Allocator("");
+    fraction.name = "memory_fraction";
+    fraction.name_size = 15;
+    fraction.type = PJRT_NamedValue_kFloat;
+    fraction.float_value = 0.25;
+    ASSERT_EQ(Install(), 0);
+    EXPECT_EQ(StatsOf(CreateClient({fraction})).bytes_limit, 256 << 20);
+  });
+}
+
+TEST_F(InstallationTest, AFractionAboveTheDeviceIsUnifiedMemoryAndIsLeftToXla) {
+  InOwnProcess([this] {
+    PJRT_NamedValue fraction = Allocator("");
+    fraction.name = "memory_fraction";
+    fraction.name_size = 15;
+    fraction.type = PJRT_NamedValue_kFloat;
+    fraction.float_value = 1.5;
+    ASSERT_EQ(Install(), 0);
+    ASSERT_NE(CreateClient({fraction}), nullptr);
+    EXPECT_EQ(NumDevices(), 0);
+    EXPECT_TRUE(StateHas("a fraction above 0 and up to 1")) << State();
   });
 }
 
@@ -121,7 +147,7 @@ TEST_F(InstallationTest, AnswersEvenIfTheStockPluginHasNoAnswer) {
     ASSERT_EQ(Install(), 0);
     plugin_->knows_no_memory_stats = true;
     EXPECT_TRUE(StatsOf(CreateClient()).num_allocs_is_set);
-    EXPECT_EQ(plugin_->errors, 0);
+    EXPECT_EQ(LiveErrors(), 0);
   });
 }
 
@@ -136,7 +162,7 @@ TEST_F(InstallationTest, AnExhaustedDeviceTellsItsStoryInsideThePluginsError) {
     EXPECT_EQ(MessageOf(error).message, MessageOf(error).message) << "the text must live as long as the error";
     EXPECT_EQ(TextOf(error), text);
     Destroy(error);
-    EXPECT_EQ(plugin_->errors, 0);
+    EXPECT_EQ(LiveErrors(), 0);
   });
 }
 
@@ -165,7 +191,7 @@ TEST_F(InstallationTest, ALastClientThatGoesTakesAllIdleMemoryWithIt) {
       EXPECT_EQ(seen().contexts, 1);
     }
     EXPECT_EQ(plugin_->clients, 0);
-    EXPECT_EQ(plugin_->errors, 0);
+    EXPECT_EQ(LiveErrors(), 0);
   });
 }
 
@@ -209,7 +235,7 @@ TEST_F(InstallationTest, TheDoorRefusesDevicesThatAreNotServed) {
     EXPECT_EQ(api->stats(1, &stats), -1);
     EXPECT_EQ(api->trim(1, 0), -1);
     EXPECT_EQ(api->set_limit(1, 1 << 30, message_, sizeof(message_)), -1);
-    EXPECT_STREQ(message_, "device 1 is not served");
+    EXPECT_STREQ(message_, "gmlake_jax serves no device 1 in this process");
     EXPECT_EQ(api->set_limit(0, 64 << 20, message_, sizeof(message_)), 0) << message_;
     EXPECT_EQ(api->stats(0, &stats), 0);
     EXPECT_EQ(stats.bytes_limit, MiB(64));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 
+#include "cc/pjrt/error_maker.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/telemetry/labels.h"
 
@@ -48,12 +49,16 @@ int32_t LabelFor(PJRT_LoadedExecutable* executable, int32_t outer) {
   return last.label;
 }
 
+// The thread's label is again what it was, however the call ends.
+struct RestoredLabel {
+  ~RestoredLabel() { SetCurrentLabel(label); }
+  const int32_t label = CurrentLabel();
+};
+
 PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
-  const int32_t outer = CurrentLabel();
-  SetCurrentLabel(LabelFor(args->executable, outer));
-  PJRT_Error* const error = behind->execute(args);
-  SetCurrentLabel(outer);
-  return error;
+  const RestoredLabel outer;
+  Attempt([&] { SetCurrentLabel(LabelFor(args->executable, outer.label)); });
+  return behind->execute(args);
 }
 
 PJRT_Error* DestroyLoaded(PJRT_LoadedExecutable_Destroy_Args* args) {
@@ -75,8 +80,8 @@ Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   behind->stock = stock;
   behind->execute = api->PJRT_LoadedExecutable_Execute;
   behind->destroy = api->PJRT_LoadedExecutable_Destroy;
-  const Status destroy = edit->Replace(&api->PJRT_LoadedExecutable_Destroy, &DestroyLoaded);
-  return destroy.ok() ? edit->Replace(&api->PJRT_LoadedExecutable_Execute, &Execute) : destroy;
+  const Status destroy = edit->Replace(&api->PJRT_LoadedExecutable_Destroy, FencedEntry<&DestroyLoaded>());
+  return destroy.ok() ? edit->Replace(&api->PJRT_LoadedExecutable_Execute, FencedEntry<&Execute>()) : destroy;
 }
 
 }  // namespace gmlake

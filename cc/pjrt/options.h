@@ -1,11 +1,11 @@
 // What the host asked for when it installed us. The options come through the C door (Python reads the user's
 // variables), or, where a host loads this library as a plain PJRT plugin and nobody speaks for it, from the
-// environment.
-//
-// The only file of the C++ that reads environment variables.
+// environment (environment.h). The options of a PJRT client may add to them.
 #ifndef GMLAKE_PJRT_OPTIONS_H_
 #define GMLAKE_PJRT_OPTIONS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cc/base/bytes.h"
@@ -20,6 +20,7 @@ struct Options {
   Bytes limit;
   double fraction = 0;
   bool preallocate = false;
+  bool preallocate_is_given = false;  // a client's own wish does not change it
   bool verbose = false;
   bool stitch_ahead = true;
   double idle_trim_s = 0;   // seconds without requests after which idle memory is given back; 0: never
@@ -31,12 +32,20 @@ struct Options {
 
 // Null means all defaults. kInvalidArgument for a value that cannot be followed.
 StatusOr<Options> OptionsFrom(const GmlakeOptions* given);
+// kInvalidArgument, with a line that names it, for the first value that cannot be followed.
+Status Validate(const Options& options);
 
-// GMLAKE_LIMIT (20GiB, 21474836480 or 80%), GMLAKE_PREALLOCATE, GMLAKE_VERBOSE, GMLAKE_STITCH_AHEAD, GMLAKE_DRIVER,
-// GMLAKE_IDLE_TRIM and GMLAKE_WAIT in seconds, GMLAKE_RECORD, GMLAKE_OOM_DIR.
-StatusOr<Options> OptionsFromEnvironment();
-// GMLAKE_STOCK_PLUGIN; empty where it is not set.
-std::string StockPluginFromEnvironment();
+// kInvalidArgument if a recording cannot keep so many events: the ring for them is made at once.
+Status CheckRecordEvents(int64_t events);
+
+// What a PJRT client asks of XLA's allocator by its create options.
+struct ClientWishes {
+  std::optional<double> memory_fraction;
+  std::optional<bool> preallocate;
+};
+
+// The options with the client's wishes in place of our defaults; what was given to us stays.
+StatusOr<Options> Adapted(const Options& options, const ClientWishes& wishes);
 
 // What a device of `total` bytes needs for what does not come from us: contexts, kernels, the workspaces of cuBLAS,
 // cuDNN and NCCL, XLA's collective memory. 1 GiB and a thirty-second, at most a quarter: about twice what

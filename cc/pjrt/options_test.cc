@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
 
 namespace gmlake {
 namespace {
@@ -70,87 +73,41 @@ TEST(LimitTest, LeavesAReserveByDefault) {
   EXPECT_EQ(*ResolveLimit(Options(), GiB(2)), MiB(1536));
 }
 
-class EnvironmentTest : public testing::Test {
- protected:
-  void TearDown() override {
-    for (const char* name :
-         {"GMLAKE_LIMIT", "GMLAKE_PREALLOCATE", "GMLAKE_VERBOSE", "GMLAKE_STITCH_AHEAD", "GMLAKE_DRIVER"}) {
-      unsetenv(name);
-    }
-  }
-  void Set(const char* name, const char* value) { setenv(name, value, 1); }
-};
-
-TEST_F(EnvironmentTest, EmptyMeansTheDefaults) {
-  const StatusOr<Options> options = OptionsFromEnvironment();
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_DEFAULT);
+TEST(OptionsTest, RefusesARecordingThatNoHostHasMemoryFor) {
+  GmlakeOptions given = Given();
+  given.record_events = int64_t{1} << 60;
+  const Status refused = OptionsFrom(&given).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("at most 100000000"), std::string::npos) << refused.message();
 }
 
-TEST_F(EnvironmentTest, ReadsSizesInTheUsualUnits) {
-  const std::pair<const char*, Bytes> cases[] = {
-      {"20GiB", GiB(20)}, {"1.5gib", MiB(1536)}, {"4194304", MiB(4)}, {"4194304b", MiB(4)}, {"3GB", Bytes(3000000000)}};
-  for (const auto& [text, bytes] : cases) {
-    Set("GMLAKE_LIMIT", text);
-    const StatusOr<Options> options = OptionsFromEnvironment();
-    ASSERT_TRUE(options.ok()) << text;
-    EXPECT_EQ(options->limit, bytes) << text;
+TEST(OptionsTest, RefusesSecondsThatNobodyWaits) {
+  for (double seconds : {-1.0, 1e30, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    GmlakeOptions given = Given();
+    given.wait_s = seconds;
+    EXPECT_FALSE(OptionsFrom(&given).ok()) << seconds;
+    given.wait_s = 0;
+    given.idle_trim_s = seconds;
+    EXPECT_FALSE(OptionsFrom(&given).ok()) << seconds;
   }
 }
 
-TEST_F(EnvironmentTest, ReadsAShareOfTheDevice) {
-  Set("GMLAKE_LIMIT", "80%");
-  const StatusOr<Options> options = OptionsFromEnvironment();
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_FRACTION);
-  EXPECT_DOUBLE_EQ(options->fraction, 0.8);
+TEST(OptionsTest, AClientsWishesStandWhereNothingElseWasGiven) {
+  const StatusOr<Options> adapted = Adapted(Options(), {0.5, true});
+  ASSERT_TRUE(adapted.ok());
+  EXPECT_EQ(*ResolveLimit(*adapted, GiB(80)), GiB(40));
+  EXPECT_TRUE(adapted->preallocate);
+  EXPECT_EQ(Adapted(Options(), {1.5, std::nullopt}).status().code(), StatusCode::kInvalidArgument) << "unified memory";
 }
 
-TEST_F(EnvironmentTest, RefusesWhatIsNoSize) {
-  for (const char* text : {"much", "20XiB", "20GiBs", "120%", "0%", "nan", "100000000TiB", "-3GiB", "1"}) {
-    Set("GMLAKE_LIMIT", text);
-    EXPECT_EQ(OptionsFromEnvironment().status().code(), StatusCode::kInvalidArgument) << text;
-  }
-}
-
-TEST_F(EnvironmentTest, RefusesFlagsThatAreNeitherOnNorOff) {
-  Set("GMLAKE_PREALLOCATE", "maybe");
-  const StatusOr<Options> options = OptionsFromEnvironment();
-  ASSERT_FALSE(options.ok());
-  EXPECT_EQ(options.status().message(), "GMLAKE_PREALLOCATE=maybe: expected 1 or 0");
-}
-
-TEST_F(EnvironmentTest, ReadsFlagsInAnyCase) {
-  Set("GMLAKE_PREALLOCATE", "True");
-  Set("GMLAKE_VERBOSE", "off");
-  Set("GMLAKE_STITCH_AHEAD", "No");
-  const StatusOr<Options> options = OptionsFromEnvironment();
-  ASSERT_TRUE(options.ok());
-  EXPECT_TRUE(options->preallocate);
-  EXPECT_FALSE(options->verbose);
-  EXPECT_FALSE(options->stitch_ahead);
-}
-
-TEST_F(EnvironmentTest, LeavesFlagsThatAreNotSetAsTheyAre) {
-  Set("GMLAKE_STITCH_AHEAD", "");
-  EXPECT_TRUE(OptionsFromEnvironment()->stitch_ahead);
-  Set("GMLAKE_STITCH_AHEAD", "sometimes");
-  EXPECT_EQ(OptionsFromEnvironment().status().code(), StatusCode::kInvalidArgument);
-}
-
-TEST(OptionsFromEnvironmentTest, SecondsAreNumbers) {
-  setenv("GMLAKE_IDLE_TRIM", "2.5", 1);
-  setenv("GMLAKE_WAIT", "60", 1);
-  const StatusOr<Options> options = OptionsFromEnvironment();
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->idle_trim_s, 2.5);
-  EXPECT_EQ(options->wait_s, 60);
-  for (const char* text : {"-1", "soon", "1e9", "5s", "nan"}) {
-    setenv("GMLAKE_WAIT", text, 1);
-    EXPECT_FALSE(OptionsFromEnvironment().ok()) << text;
-  }
-  unsetenv("GMLAKE_IDLE_TRIM");
-  unsetenv("GMLAKE_WAIT");
+TEST(OptionsTest, WhatWasGivenToUsComesBeforeAClientsWishes) {
+  GmlakeOptions given = Given();
+  given.limit_kind = GMLAKE_LIMIT_BYTES;
+  given.limit_bytes = 8 << 20;
+  const StatusOr<Options> adapted = Adapted(*OptionsFrom(&given), {0.5, true});
+  ASSERT_TRUE(adapted.ok());
+  EXPECT_EQ(*ResolveLimit(*adapted, GiB(80)), MiB(8));
+  EXPECT_FALSE(adapted->preallocate);
 }
 
 }  // namespace

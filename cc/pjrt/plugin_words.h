@@ -28,7 +28,7 @@ void** EntryAt(PJRT_Api* api, size_t place);
 
 // `entry` is `ours` from now on, if the plugin has it: an older one's table may end before it.
 template <typename Function>
-Status ReplaceIfThere(PJRT_Api* api, TableEdit* edit, Function* PJRT_Api::* entry, Function* ours) {
+Status ReplaceIfThere(PJRT_Api* api, TableEdit* edit, Function* PJRT_Api::* entry, Fenced<Function> ours) {
   Function** const word = &(api->*entry);
   const auto end = reinterpret_cast<const char*>(word + 1) - reinterpret_cast<const char*>(api);
   const bool is_there = end <= static_cast<std::ptrdiff_t>(api->struct_size) && *word != nullptr;

@@ -4,11 +4,14 @@
 
 #include <string>
 
+#include "cc/pjrt/fence.h"
+
 namespace gmlake {
 namespace {
 
 void StockDestroy(PJRT_Error_Destroy_Args*) {}
 void OurDestroy(PJRT_Error_Destroy_Args*) {}
+constexpr auto kOurDestroy = Fence<&OurDestroy, AnswerAsDoor>::Wrap();
 
 // A plugin's table with one entry and one extension.
 class PluginWordsTest : public ::testing::Test {
@@ -18,7 +21,7 @@ class PluginWordsTest : public ::testing::Test {
     table_.PJRT_Error_Destroy = &StockDestroy;
   }
 
-  Status Replace() { return ReplaceIfThere(&table_, &edit_, &PJRT_Api::PJRT_Error_Destroy, &OurDestroy); }
+  Status Replace() { return ReplaceIfThere(&table_, &edit_, &PJRT_Api::PJRT_Error_Destroy, kOurDestroy); }
 
   Status CheckWithExtension(int type, size_t size) {
     extension_.type = static_cast<PJRT_Extension_Type>(type);
@@ -34,7 +37,7 @@ class PluginWordsTest : public ::testing::Test {
 
 TEST_F(PluginWordsTest, ReplacesWhatIsThere) {
   EXPECT_TRUE(Replace().ok());
-  EXPECT_EQ(table_.PJRT_Error_Destroy, &OurDestroy);
+  EXPECT_EQ(table_.PJRT_Error_Destroy, kOurDestroy.get());
 }
 
 // JAX takes null for "this plugin cannot do that".

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/fork_guard.h"
 
 namespace gmlake {
@@ -28,7 +29,7 @@ struct Around {
   }
   static void* Keep(void* function) {
     drivers.store(reinterpret_cast<Function>(function));
-    return reinterpret_cast<void*>(&Call);
+    return reinterpret_cast<void*>(Fence<&Call, AnswerAsCuda>::Wrap().get());
   }
 };
 

@@ -2,8 +2,11 @@
 // is only counted, what is saved.
 #include "cc/pjrt/shortages.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -13,6 +16,7 @@
 
 #include "cc/driver/testing/scripted_cuda_fixture.h"
 #include "cc/pjrt/device_registry.h"
+#include "cc/pjrt/fork_guard.h"
 
 namespace gmlake {
 namespace {
@@ -37,10 +41,28 @@ class ShortagesTest : public ScriptedCudaTest {
 
   ServedDevice* Device(int ordinal = 0) { return registry_->Find(ordinal); }
 
+  // An error that a call on this thread returns, in which `during` happened.
+  template <typename During>
+  static Origin CallWith(Shortages* shortages, During during) {
+    const Shortages::Call call(*shortages);
+    during();
+    return call.origin();
+  }
+  template <typename During>
+  Origin CallWith(During during) {
+    return CallWith(&shortages_, during);
+  }
+  // An error that surfaces later, of a buffer on the device.
+  static Origin OfDevice(int device) {
+    Origin origin;
+    origin.devices = {device};
+    return origin;
+  }
+
   // What Claim says, and what it writes to standard error.
-  std::string Claim(const std::string& text) {
+  std::string Claim(const std::string& text, const Origin& origin = {}) {
     testing::internal::CaptureStderr();
-    std::string line = shortages_.Claim(text);
+    std::string line = shortages_.Claim(text, origin);
     screen_ = testing::internal::GetCapturedStderr();
     return line;
   }
@@ -99,16 +121,102 @@ TEST_F(ShortagesTest, TheReportMentionsSoftFailuresBeforeIt) {
   EXPECT_NE(screen_.find("1 earlier request"), std::string::npos) << screen_;
 }
 
-TEST_F(ShortagesTest, AnErrorWithoutASizeIsAboutTheNewest) {
-  shortages_.Record(Device(), MiB(400));
-  shortages_.Record(Device(), MiB(500));
-  EXPECT_NE(Claim("no memory").find("asked for 500.0 MiB"), std::string::npos);
+TEST_F(ShortagesTest, AnErrorThatNamesNoSizeIsNotOurs) {
+  const Origin call = CallWith([this] { shortages_.Record(Device(), MiB(400)); });
+  EXPECT_EQ(Claim("no memory", call), "");
+  EXPECT_EQ(screen_, "");
+  EXPECT_EQ(shortages_.NumUnnoticed(0), 1);
 }
 
 TEST_F(ShortagesTest, ASizeInsideAnotherNumberIsNotThatSize) {
   shortages_.Record(Device(), Bytes(1943040));
-  shortages_.Record(Device(), MiB(500));
-  EXPECT_NE(Claim("Out of memory allocating 419430400 bytes.").find("500.0 MiB"), std::string::npos);
+  EXPECT_EQ(Claim("Out of memory allocating 419430400 bytes."), "");
+  shortages_.Record(Device(), MiB(400));
+  EXPECT_EQ(Claim("Out of memory allocating 4194304000 bytes."), "");
+  EXPECT_EQ(Claim("Out of memory while trying to allocate 1400.00MiB."), "");
+}
+
+TEST_F(ShortagesTest, TheSizeIsFoundInEachFormThatXlaWrites) {
+  shortages_.Record(Device(), MiB(400));
+  for (const char* text : {"Out of memory allocating 419430400 bytes.", "trying to allocate 400.00MiB.",
+                           "trying to allocate 400.00MiB with allocator gpu_async_0", "to allocate 400.00MiB"}) {
+    EXPECT_NE(Claim(text), "") << text;
+  }
+}
+
+TEST_F(ShortagesTest, AnErrorOfACallIsAboutARefusalDuringThatCall) {
+  shortages_.Record(Device(0), MiB(400));
+  const Origin call = CallWith([] {});
+  EXPECT_EQ(Claim(kError400, call), "") << "that one is over";
+  const Origin other = CallWith([this] { shortages_.Record(Device(1), MiB(400)); });
+  shortages_.Record(Device(0), MiB(400));
+  EXPECT_NE(Claim(kError400, other).find("device 1: asked"), std::string::npos) << "and that one came later";
+}
+
+TEST_F(ShortagesTest, AnErrorOfACallIsAboutARefusalOnItsThread) {
+  Origin of_other;
+  const Origin call = CallWith(
+      [&] { std::thread([&] { of_other = CallWith([this] { shortages_.Record(Device(1), MiB(400)); }); }).join(); });
+  EXPECT_EQ(Claim(kError400, call), "");
+  EXPECT_NE(Claim(kError400, of_other).find("device 1: asked"), std::string::npos);
+}
+
+TEST_F(ShortagesTest, ACallForSeveralDevicesMayAskOnOtherThreads) {
+  Origin call = CallWith([this] { std::thread([this] { shortages_.Record(Device(1), MiB(400)); }).join(); });
+  call.devices = {0};
+  EXPECT_EQ(Claim(kError400, call), "");
+  call.devices = {0, 1};
+  EXPECT_NE(Claim(kError400, call).find("device 1: asked"), std::string::npos);
+}
+
+TEST_F(ShortagesTest, AnErrorThatSurfacesLaterIsAboutItsOwnDevice) {
+  shortages_.Record(Device(0), MiB(400));
+  shortages_.Record(Device(1), MiB(400));
+  EXPECT_NE(Claim(kError400, OfDevice(0)).find("device 0: asked"), std::string::npos);
+  EXPECT_NE(Claim(kError400, OfDevice(1)).find("device 1: asked"), std::string::npos);
+  EXPECT_EQ(Claim(kError400, OfDevice(2)), "");
+}
+
+TEST_F(ShortagesTest, AnErrorThatMayBeOfEitherDeviceIsToldOfNone) {
+  shortages_.Record(Device(0), MiB(400));
+  EXPECT_NE(Claim(kError400), "");
+  shortages_.Record(Device(1), MiB(400));
+  EXPECT_EQ(Claim(kError400), "");
+}
+
+TEST_F(ShortagesTest, WhatIsMadeOfABufferInErrorHasAnOlderError) {
+  shortages_.Record(Device(1), MiB(400));
+  Origin call = CallWith([] {});
+  call.may_be_older = true;
+  call.devices = {1};
+  EXPECT_NE(Claim(kError400, call).find("device 1: asked"), std::string::npos);
+}
+
+TEST_F(ShortagesTest, ACallInsideACallIsPartOfIt) {
+  const Origin outer = CallWith([this] {
+    CallWith([this] { shortages_.Record(Device(), MiB(400)); });
+    CallWith([] {});
+  });
+  EXPECT_NE(Claim(kError400, outer), "");
+}
+
+// The child ends as its parent's test has it: with status 0 if it has learnt nothing.
+TEST_F(ShortagesTest, AForkedChildKnowsNothingOfItsParentsRefusals) {
+  WatchForks();
+  shortages_.SetCallback([](const GmlakeShortage*) { return 1; });
+  const Origin call = CallWith([this] { shortages_.Record(Device(), MiB(400)); });
+  const Shortages::Call around(shortages_);
+  shortages_.Record(Device(), MiB(400));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool knows = shortages_.AskHost(kError400) != HostAnswer::kNo || !shortages_.Claim(kError400, call).empty() ||
+                       !shortages_.Claim(kError400, {}).empty();
+    std::_Exit(knows ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kYes) << "the parent knows";
 }
 
 TEST_F(ShortagesTest, ASleepingDeviceSaysSoAndCountsNoFailure) {
@@ -137,19 +245,44 @@ int Answer(const GmlakeShortage* shortage) {
 TEST_F(ShortagesTest, TheHostIsAskedAboutWhatFailedAndItsAnswerCounts) {
   told.clear();
   EXPECT_FALSE(shortages_.has_callback());
+  const Shortages::Call call(shortages_);
   shortages_.Record(Device(), MiB(400));
-  EXPECT_FALSE(shortages_.AskHost(kError400)) << "nobody to ask";
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo) << "nobody to ask";
   shortages_.SetCallback(&Answer);
-  for (int yes : {0, 1}) {
-    answer = yes;
-    EXPECT_EQ(shortages_.AskHost(kError400), yes != 0);
+  for (int said : {0, 1, 2}) {
+    answer = said;
+    EXPECT_EQ(shortages_.AskHost(kError400), static_cast<HostAnswer>(said));
   }
-  EXPECT_EQ(told, std::vector<int64_t>(2, 400 << 20));
+  EXPECT_EQ(told, std::vector<int64_t>(3, 400 << 20));
   EXPECT_EQ(shortages_.NumUnnoticed(0), 1) << "a question is no error of the program";
 }
 
+TEST_F(ShortagesTest, TheHostIsNotAskedAboutWhatIsOverOrOfAnotherSizeOrThread) {
+  told.clear();
+  answer = 1;
+  shortages_.SetCallback(&Answer);
+  CallWith([this] { shortages_.Record(Device(), MiB(400)); });
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo) << "in no call";
+  const Shortages::Call call(shortages_);
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo) << "in another call";
+  shortages_.Record(Device(), MiB(500));
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo) << "of another size";
+  std::thread([this] { CallWith([this] { shortages_.Record(Device(), MiB(400)); }); }).join();
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo) << "of another thread";
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(ShortagesTest, TheHostIsNotAskedAboutADeviceThatSleeps) {
+  told.clear();
+  shortages_.SetCallback(&Answer);
+  const Shortages::Call call(shortages_);
+  shortages_.RecordAsleep(Device(), MiB(400));
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo);
+  EXPECT_TRUE(told.empty());
+}
+
 Shortages* asked_within = nullptr;
-bool inner_answer = true;
+HostAnswer inner_answer = HostAnswer::kYes;
 
 int AskWithin(const GmlakeShortage*) {
   inner_answer = asked_within->AskHost(kError400);
@@ -159,10 +292,35 @@ int AskWithin(const GmlakeShortage*) {
 TEST_F(ShortagesTest, WhatTheHostAsksForWhileItAnswersIsNoQuestion) {
   asked_within = &shortages_;
   shortages_.SetCallback(&AskWithin);
+  const Shortages::Call call(shortages_);
   shortages_.Record(Device(), MiB(400));
-  EXPECT_TRUE(shortages_.AskHost(kError400));
-  EXPECT_FALSE(inner_answer);
-  EXPECT_TRUE(shortages_.AskHost(kError400)) << "the next one is asked again";
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kYes);
+  EXPECT_EQ(inner_answer, HostAnswer::kNo);
+  EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kYes) << "the next one is asked again";
+}
+
+std::atomic<int> in_question{0};
+
+int WaitForAnother(const GmlakeShortage*) {
+  ++in_question;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+  while (in_question < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return in_question == 2 ? 1 : 0;
+}
+
+TEST_F(ShortagesTest, TwoThreadsThatRunOutAreBothAskedAbout) {
+  shortages_.SetCallback(&WaitForAnother);
+  HostAnswer answers[2] = {HostAnswer::kNo, HostAnswer::kNo};
+  const auto run_out = [this, &answers](int i) {
+    const Shortages::Call call(shortages_);
+    shortages_.Record(Device(), MiB(400));
+    answers[i] = shortages_.AskHost(kError400);
+  };
+  std::thread one(run_out, 0);
+  run_out(1);
+  one.join();
+  EXPECT_EQ(answers[0], HostAnswer::kYes);
+  EXPECT_EQ(answers[1], HostAnswer::kYes);
 }
 
 class SavingTest : public ShortagesTest {
@@ -199,6 +357,16 @@ TEST_F(SavingTest, WhatIsSavedIsThereBeforeAnybodyReadsTheError) {
 TEST_F(SavingTest, AProgramThatFailsAgainAndAgainDoesNotFillTheDisk) {
   for (int i = 0; i < 20; ++i) shortages_.Record(Device(), MiB(400));
   EXPECT_EQ(NumFiles(), 2 * 16u);
+}
+
+TEST_F(SavingTest, ARecordingIsNotWrittenAnewAtEveryRefusal) {
+  const std::string path = folder_ + "/recording.npz";
+  shortages_.SetOptions({"", path});
+  Device()->core().Record(100);
+  shortages_.Record(Device(), MiB(400));
+  ASSERT_TRUE(std::filesystem::remove(path)) << "the first one is written";
+  for (int i = 0; i < 20; ++i) shortages_.Record(Device(), MiB(400));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(SavingTest, AFolderThatIsGoneCostsALineAndNotTheReport) {

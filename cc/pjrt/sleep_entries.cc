@@ -6,8 +6,11 @@
 
 #include "cc/pjrt/cross_host_entries.h"
 #include "cc/pjrt/doors.h"
+#include "cc/pjrt/error_maker.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/plugin_words.h"
+#include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleeping_reader.h"
 
 namespace gmlake {
@@ -75,12 +78,42 @@ void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& ar
   doors->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
 }
 
+// A copy that is under way all the same, and of whose end we shall not hear.
+template <typename Args>
+void FollowOrLose(const Args& args) {
+  if (!Attempt([&] { Follow(args); })) doors->lost_a_copy.store(true);
+}
+
+// A buffer that is in error already gives its error to what is made of it.
+template <typename Args>
+constexpr bool kWorksOnBuffers = false;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_LoadedExecutable_Execute_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyToDevice_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyToMemory_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHost_Args> = true;
+template <>
+constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHostFuture_Args> = true;
+
+template <typename Args>
+void NoteFailure(const PJRT_Error* error, const Shortages::Call& call, const Args& args) {
+  Origin origin = call.origin();
+  origin.devices = OrdinalsOf(Touched(args));
+  origin.may_be_older = kWorksOnBuffers<Args>;
+  NoteOrigin(error, origin);
+}
+
 template <auto kEntry, typename Args>
 PJRT_Error* Guarded(Args* args) {
+  const Shortages::Call call;
   return PassGate([args] { return Touched(*args); },
-                  [args] {
+                  [&] {
                     PJRT_Error* const error = (doors->stock.*kEntry)(args);
-                    if (error == nullptr) Follow(*args);
+                    if (error == nullptr) FollowOrLose(*args);
+                    if (error != nullptr) Attempt([&] { NoteFailure(error, call, *args); });
                     return error;
                   });
 }
@@ -95,7 +128,7 @@ PJRT_Error* GuardedLoad(void* args) {
 
 PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   PJRT_Error* const error = doors->stock.PJRT_Buffer_ToHostBuffer(args);
-  if (error == nullptr && args->dst != nullptr) Follow(*args);
+  if (error == nullptr && args->dst != nullptr) FollowOrLose(*args);
   return error;
 }
 
@@ -111,8 +144,9 @@ PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
 }
 
 PJRT_Error* IncreaseReferences(PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
+  doors->shared.Add(args->buffer);
   PJRT_Error* const error = Guarded<&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount>(args);
-  if (error == nullptr) doors->shared.Add(args->buffer);
+  if (error != nullptr) doors->shared.Drop(args->buffer);
   return error;
 }
 
@@ -125,7 +159,7 @@ Status PutLoad(PJRT_Api* api, TableEdit* edit) {
   auto** const entry = reinterpret_cast<Load**>(EntryAt(api, kClientLoad));
   if (entry == nullptr || *entry == nullptr) return OkStatus();
   stock_load = *entry;
-  return edit->Replace(entry, &GuardedLoad);
+  return edit->Replace(entry, FencedEntry<&GuardedLoad>());
 }
 
 Address AddressOf(PJRT_Buffer* buffer) {
@@ -152,6 +186,12 @@ Status SharedWithOthers(ServedDevice* device, const std::vector<Address>& addres
   return Status(StatusCode::kFailedPrecondition, text + "; delete what was made of them and try again");
 }
 
+Status LostACopy() {
+  return Status(StatusCode::kFailedPrecondition,
+                "the host had no memory to keep track of a copy, so it is not known when the device is idle; start the "
+                "program again to use sleep()");
+}
+
 }  // namespace
 
 void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts) {
@@ -163,10 +203,11 @@ void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorT
 
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
   doors->all_known = CheckAllKnown(*api);
-#define GMLAKE_DOOR(name) ReplaceIfThere(api, edit, &PJRT_Api::name, &Guarded<&PJRT_Api::name, name##_Args>)
+#define GMLAKE_DOOR(name) \
+  ReplaceIfThere(api, edit, &PJRT_Api::name, FencedEntry<&Guarded<&PJRT_Api::name, name##_Args>>())
   return FirstFailure(
       {GMLAKE_DOOR(PJRT_LoadedExecutable_Execute),
-       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_ToHostBuffer, &ToHostBuffer),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_ToHostBuffer, FencedEntry<&ToHostBuffer>()),
        GMLAKE_DOOR(PJRT_Buffer_CopyRawToHost), GMLAKE_DOOR(PJRT_Buffer_CopyRawToHostFuture),
        GMLAKE_DOOR(PJRT_Buffer_CopyToDevice), GMLAKE_DOOR(PJRT_Buffer_CopyToMemory),
        GMLAKE_DOOR(PJRT_Client_BufferFromHostBuffer), GMLAKE_DOOR(PJRT_Client_CreateUninitializedBuffer),
@@ -174,8 +215,10 @@ Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferData),
        GMLAKE_DOOR(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral), GMLAKE_DOOR(PJRT_Client_Compile),
        GMLAKE_DOOR(PJRT_Compile), GMLAKE_DOOR(PJRT_Executable_DeserializeAndLoad), PutLoad(api, edit),
-       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, &IncreaseReferences),
-       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, &DecreaseReferences),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount,
+                      FencedEntry<&IncreaseReferences>()),
+       ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount,
+                      FencedEntry<&DecreaseReferences>()),
        WrapCrossHostEntries(api, edit)});
 #undef GMLAKE_DOOR
 }
@@ -192,6 +235,7 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
 // One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
   if (!doors->all_known.ok()) return doors->all_known;
+  if (doors->lost_a_copy.load()) return LostACopy();
   const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   const Status closed = doors->gate.Close(device->ordinal(), request.patience);

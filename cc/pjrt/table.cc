@@ -6,8 +6,10 @@
 #include <iterator>
 #include <string>
 
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/foresight_entries.h"
 #include "cc/pjrt/label_entries.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/retry_entries.h"
 #include "cc/pjrt/sleep_entries.h"
 #include "cc/pjrt/table_edit.h"
@@ -43,6 +45,14 @@ bool IsComplete(const PJRT_Api& api) {
   return std::none_of(std::begin(entries), std::end(entries), [](const void* entry) { return entry == nullptr; });
 }
 
+Status Replace(const PJRT_Api& stock, PJRT_Api* api, DeviceRegistry* registry, Activity* activity, TableEdit* edit) {
+  const Status prepared = PrepareEntries(stock, registry, activity);
+  if (!prepared.ok()) return prepared;
+  return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit),
+                       WrapForesightEntries(stock, registry, api, edit), WrapLabelEntries(stock, api, edit),
+                       WrapOriginEntries(api, edit), WrapRetryEntries(stock, api, edit)});
+}
+
 }  // namespace
 
 Status CheckTable(const PJRT_Api* api) {
@@ -59,11 +69,9 @@ Status CheckTable(const PJRT_Api* api) {
 Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
   PJRT_Api stock = {};
   std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
-  PrepareEntries(stock, registry, activity);
   TableEdit edit;
-  const Status wrapped = FirstFailure({WrapEntries(api, &edit), WrapSleepEntries(api, &edit),
-                                       WrapForesightEntries(stock, registry, api, &edit),
-                                       WrapLabelEntries(stock, api, &edit), WrapRetryEntries(stock, api, &edit)});
+  Status wrapped(StatusCode::kFailedPrecondition, "the host has not enough memory to replace the table's entries");
+  Attempt([&] { wrapped = Replace(stock, api, registry, activity, &edit); });
   if (wrapped.ok()) return OkStatus();
   const Status undone = edit.Undo();
   return undone.ok() ? wrapped : Status(wrapped.code(), wrapped.message() + "; " + undone.message());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cc/base/status.h"
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/page_protection.h"
 
 namespace gmlake {
@@ -17,7 +18,7 @@ class TableEdit {
  public:
   // `*entry` is `ours` from now on, whatever protects its page. On failure it is what it was.
   template <typename Function>
-  Status Replace(Function** entry, Function* ours);
+  Status Replace(Function** entry, Fenced<Function> ours);
   // Every word is what it was before the first Replace, but those that somebody else has replaced after us: he calls
   // what he found there, which is ours. How many these are is said in the error.
   Status Undo();
@@ -29,13 +30,15 @@ class TableEdit {
   std::vector<Step> steps_;
 };
 
+// What needs memory comes first: a word that was written can be put back.
 template <typename Function>
-Status TableEdit::Replace(Function** entry, Function* ours) {
+Status TableEdit::Replace(Function** entry, Fenced<Function> fenced) {
+  Function* const ours = fenced.get();
   Function* const former = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-  const Status written = Overwrite(entry, ours);
-  if (!written.ok()) return written;
   steps_.push_back([=] { return __atomic_load_n(entry, __ATOMIC_ACQUIRE) == ours && Overwrite(entry, former).ok(); });
-  return OkStatus();
+  const Status written = Overwrite(entry, ours);
+  if (!written.ok()) steps_.pop_back();
+  return written;
 }
 
 }  // namespace gmlake

@@ -16,10 +16,13 @@ int Ours() { return 1; }
 int OursToo() { return 2; }
 int Theirs() { return 3; }
 
+constexpr Fenced<Entry> kOurs = Fence<&Ours, AnswerAsDoor>::Wrap();
+constexpr Fenced<Entry> kOursToo = Fence<&OursToo, AnswerAsDoor>::Wrap();
+
 TEST(TableEditTest, PutsEveryWordBackThatItReplaced) {
   Entry* words[] = {&Stock, nullptr, &Theirs};
   TableEdit edit;
-  for (Entry*& word : words) EXPECT_TRUE(edit.Replace(&word, &Ours).ok());
+  for (Entry*& word : words) EXPECT_TRUE(edit.Replace(&word, kOurs).ok());
   EXPECT_EQ(words[1](), 1);
   EXPECT_TRUE(edit.Undo().ok());
   EXPECT_EQ(words[0], &Stock);
@@ -30,8 +33,8 @@ TEST(TableEditTest, PutsEveryWordBackThatItReplaced) {
 TEST(TableEditTest, AWordThatWasReplacedTwiceIsWhatItWasAtFirst) {
   Entry* word = &Stock;
   TableEdit edit;
-  EXPECT_TRUE(edit.Replace(&word, &Ours).ok());
-  EXPECT_TRUE(edit.Replace(&word, &OursToo).ok());
+  EXPECT_TRUE(edit.Replace(&word, kOurs).ok());
+  EXPECT_TRUE(edit.Replace(&word, kOursToo).ok());
   EXPECT_TRUE(edit.Undo().ok());
   EXPECT_EQ(word, &Stock);
 }
@@ -39,7 +42,7 @@ TEST(TableEditTest, AWordThatWasReplacedTwiceIsWhatItWasAtFirst) {
 TEST(TableEditTest, AWordThatSomebodyElseReplacedAfterUsIsLeftToHim) {
   Entry* words[] = {&Stock, &Stock};
   TableEdit edit;
-  for (Entry*& word : words) EXPECT_TRUE(edit.Replace(&word, &Ours).ok());
+  for (Entry*& word : words) EXPECT_TRUE(edit.Replace(&word, kOurs).ok());
   words[1] = &Theirs;
   const Status undone = edit.Undo();
   EXPECT_NE(undone.message().find("replaced 1 of our entries"), std::string::npos) << undone.message();
@@ -50,7 +53,7 @@ TEST(TableEditTest, AWordThatSomebodyElseReplacedAfterUsIsLeftToHim) {
 TEST(TableEditTest, UndoneOnceThereIsNothingLeftToUndo) {
   Entry* word = &Stock;
   TableEdit edit;
-  EXPECT_TRUE(edit.Replace(&word, &Ours).ok());
+  EXPECT_TRUE(edit.Replace(&word, kOurs).ok());
   EXPECT_TRUE(edit.Undo().ok());
   word = &Ours;
   EXPECT_TRUE(edit.Undo().ok());
@@ -62,8 +65,8 @@ TEST(TableEditTest, WordsOnAReadOnlyPageAreReplacedAndPutBackAndThePageStaysRead
   void* const page = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   Entry** const word = static_cast<Entry**>(page);
   TableEdit edit;
-  EXPECT_TRUE(edit.Replace(word, &Ours).ok());
-  EXPECT_EQ(*word, &Ours);
+  EXPECT_TRUE(edit.Replace(word, kOurs).ok());
+  EXPECT_EQ(*word, kOurs.get());
   EXPECT_TRUE(edit.Undo().ok());
   EXPECT_EQ(*word, nullptr);
   EXPECT_EQ(ProtectionOf(page), PROT_READ);

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "cc/pjrt/client_options.h"
+#include "cc/pjrt/error_maker.h"
 #include "cc/pjrt/error_texts.h"
 #include "cc/pjrt/fork_guard.h"
 #include "cc/pjrt/memory_stats.h"
+#include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/plugin_client.h"
 #include "cc/pjrt/shortages.h"
 #include "cc/pjrt/sleep_entries.h"
@@ -40,7 +42,7 @@ Status PrepareToServe(const ClientOptions& options) {
     return Status(StatusCode::kInvalidArgument,
                   "the client was created with allocator=" + allocator + "; drop that option to use gmlake_jax");
   }
-  return wrapped->registry->Serve(options.VisibleDevices());
+  return wrapped->registry->Serve(options.VisibleDevices(), {options.MemoryFraction(), options.Preallocate()});
 }
 
 // The real call, with options of ours in place of the caller's for as long as it lasts.
@@ -83,9 +85,17 @@ bool ForgetWasLast(PJRT_Client* client) {
   return wrapped->clients.erase(client) > 0 && wrapped->clients.empty();
 }
 
+// An exception in `step()` as a failure of it.
+template <typename Step>
+Status Reported(Step step) {
+  return Guard(step, [](const char* what) {
+    return Status(StatusCode::kOutOfMemory, std::string("the host has not enough memory for it (") + what + ")");
+  });
+}
+
 PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
   ClientOptions options(args->create_options, args->num_options);
-  const Status prepared = PrepareToServe(options);
+  const Status prepared = Reported([&] { return PrepareToServe(options); });
   if (!prepared.ok()) {
     wrapped->activity->StepAside(prepared.message());
     return wrapped->stock.PJRT_Client_Create(args);
@@ -94,20 +104,22 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
   options.SetBool("preallocate", false);
   PJRT_Error* error = CreateWith(options, args);
   if (error != nullptr) return error;
-  const Status verified = VerifyClient(wrapped->stock, args->client, wrapped->registry);
-  Announce(verified);
+  const Status verified = Reported([&] { return VerifyClient(wrapped->stock, args->client, wrapped->registry); });
+  Attempt([&] { Announce(verified); });
   if (!verified.ok()) return CreateAnew(args);
-  Remember(args->client);
+  Attempt([&] { Remember(args->client); });
   return nullptr;
+}
+
+void Retire() {
+  WakeAll();  // with nothing left to wake for: only to forget it, and to open the doors for the next client
+  wrapped->registry->Retire();
 }
 
 PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args) {
   PJRT_Error* error = wrapped->stock.PJRT_Client_Destroy(args);
   const bool was_last = error == nullptr && ForgetWasLast(args->client);
-  if (was_last && !InForkedChild()) {
-    WakeAll();  // with nothing left to wake for: only to forget it, and to open the doors for the next client
-    wrapped->registry->Retire();
-  }
+  if (was_last && !InForkedChild()) Attempt(&Retire);
   return error;
 }
 
@@ -125,40 +137,46 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
 // An error about memory that ran out also says what we know about it, inside the exception that the user sees.
 void ErrorMessage(PJRT_Error_Message_Args* args) {
   if (wrapped->texts.Answer(args)) return;
+  args->message = "";
+  args->message_size = 0;
   wrapped->stock.PJRT_Error_Message(args);
   const std::string text(args->message, args->message_size);
   if (!TellsOfExhaustion(text) || wrapped->texts.Repeat(args)) return;
-  const std::string story = Shortages::Instance().Claim(text);
+  const std::string story = Shortages::Instance().Claim(text, OriginOf(args->error));
   if (!story.empty()) wrapped->texts.Append(story, args);
 }
 
 PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
   PJRT_Error* const error = wrapped->stock.PJRT_Error_GetCode(args);
-  if (error == nullptr && wrapped->texts.IsSet(args->error)) args->code = PJRT_Error_Code_FAILED_PRECONDITION;
+  if (error == nullptr) args->code = wrapped->texts.CodeOf(args->error).value_or(args->code);
   return error;
 }
 
 void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
+  if (IsSpareError(args->error)) return;
   wrapped->texts.Forget(args->error);
+  ForgetOrigin(args->error);
   wrapped->stock.PJRT_Error_Destroy(args);
 }
 
 }  // namespace
 
-void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
+Status PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
   wrapped = new Wrapped;
   wrapped->stock = stock;
   wrapped->registry = registry;
   wrapped->activity = activity;
   PrepareSleepEntries(stock, registry, &wrapped->texts);
+  return PrepareErrors(stock, &wrapped->texts);
 }
 
 Status WrapEntries(PJRT_Api* api, TableEdit* edit) {
-  return FirstFailure(
-      {edit->Replace(&api->PJRT_Error_Destroy, &ErrorDestroy), edit->Replace(&api->PJRT_Error_Message, &ErrorMessage),
-       edit->Replace(&api->PJRT_Error_GetCode, &ErrorGetCode), edit->Replace(&api->PJRT_Client_Create, &CreateClient),
-       edit->Replace(&api->PJRT_Client_Destroy, &DestroyClient),
-       edit->Replace(&api->PJRT_Device_MemoryStats, &DeviceMemoryStats)});
+  return FirstFailure({edit->Replace(&api->PJRT_Error_Destroy, FencedEntry<&ErrorDestroy>()),
+                       edit->Replace(&api->PJRT_Error_Message, FencedEntry<&ErrorMessage>()),
+                       edit->Replace(&api->PJRT_Error_GetCode, FencedEntry<&ErrorGetCode>()),
+                       edit->Replace(&api->PJRT_Client_Create, FencedEntry<&CreateClient>()),
+                       edit->Replace(&api->PJRT_Client_Destroy, FencedEntry<&DestroyClient>()),
+                       edit->Replace(&api->PJRT_Device_MemoryStats, FencedEntry<&DeviceMemoryStats>())});
 }
 
 }  // namespace gmlake

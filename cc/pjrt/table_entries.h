@@ -11,7 +11,7 @@
 namespace gmlake {
 
 // To be called once, before the first of them is put in place. `stock` holds the entries as they were.
-void PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity);
+Status PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity);
 
 // Replaces the entries for clients, errors and statistics.
 Status WrapEntries(PJRT_Api* api, TableEdit* edit);

@@ -1,5 +1,6 @@
 #include "cc/pjrt/transfers.h"
 
+#include "cc/pjrt/fence.h"
 #include "cc/pjrt/plugin_client.h"
 
 namespace gmlake {
@@ -31,14 +32,14 @@ void Transfers::Watch(PJRT_Event* event, bool is_ours, const std::vector<int>& o
   args.user_arg = copy;
   args.callback = [](PJRT_Error* error, void* user_arg) {
     Copy* const done = static_cast<Copy*>(user_arg);
-    done->transfers->End(done, error);
+    Attempt([&] { done->transfers->End(done, error); });
   };
   if (!TakeError(*stock_, stock_->PJRT_Event_OnReady(&args)).ok()) End(copy, nullptr);
 }
 
 void Transfers::End(Copy* copy, PJRT_Error* error) {
-  TakeError(*stock_, error).IgnoreError();
   for (int ordinal : copy->ordinals) gate_->EndTransfer(ordinal);
+  TakeError(*stock_, error).IgnoreError();
   if (copy->event != nullptr) {
     PJRT_Event_Destroy_Args args = {};
     args.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;

@@ -17,13 +17,13 @@
 #include "cc/python/replay_bindings.h"
 #include "cc/python/sleep_bindings.h"
 #include "cc/python/stats_dict.h"
+#include "cc/python/without_gil.h"
 
 namespace gmlake {
 namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
 void Install(const Library& library, const std::string& stock_path, std::optional<std::string> driver_path,
              std::optional<int64_t> limit_bytes, std::optional<double> limit_fraction, bool preallocate, bool verbose,
@@ -51,13 +51,16 @@ void DefineLibrary(nb::module_& m) {
            "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false, "verbose"_a = false,
            "stitch_ahead"_a = true, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, "record_path"_a = nb::none(),
            "record_events"_a = 0, "oom_folder"_a = nb::none(), WithoutGil())
-      .def("is_installed", &Library::is_installed)
-      .def("num_devices", &Library::num_devices)
-      .def("state", &Library::state)
+      .def("is_installed", &Library::is_installed, WithoutGil())
+      .def("num_devices", &Library::num_devices, WithoutGil())
+      .def("state", &Library::state, WithoutGil())
       .def(
-          "stats", [](const Library& self, int device) { return ToDict(Take(self.Stats(device))); }, "device"_a)
+          "stats",
+          [](const Library& self, int device) { return ToDict(Take(Unlocked([&] { return self.Stats(device); }))); },
+          "device"_a)
       .def(
-          "reset_peaks", [](const Library& self, int device) { Check(self.ResetPeaks(device)); }, "device"_a)
+          "reset_peaks", [](const Library& self, int device) { Check(self.ResetPeaks(device)); }, "device"_a,
+          WithoutGil())
       .def(
           "trim",
           [](const Library& self, int device, int64_t target_bytes) {
@@ -76,6 +79,7 @@ void DefineLibrary(nb::module_& m) {
 }  // namespace gmlake
 
 NB_MODULE(_gmlake, m) {
+  nanobind::set_leak_warnings(false);  // a daemon thread that is inside a call when the program ends is no leak
   m.doc() = "The C door of libgmlake_pjrt.so, and the replay of traces.";
   gmlake::DefineLibrary(m);
   gmlake::DefineReplay(m);

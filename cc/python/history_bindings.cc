@@ -15,13 +15,13 @@
 #include "cc/python/raise.h"
 #include "cc/python/shortage_mailbox.h"
 #include "cc/python/stats_dict.h"
+#include "cc/python/without_gil.h"
 
 namespace gmlake {
 namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
 constexpr std::chrono::seconds kPatience(30);  // for what the program does about a shortage
 constexpr int kMostDevices = 64;
@@ -98,9 +98,14 @@ int AskPython(const GmlakeShortage* shortage) {
   const ShortageNote note{shortage->device,      shortage->asked_bytes,      shortage->bytes_in_use,
                           shortage->bytes_limit, shortage->largest_servable, shortage->label,
                           shortage->report};
-  std::optional<nb::gil_scoped_release> release;
-  if (HoldsGil()) release.emplace();
-  return Mailbox().Ask(note, kPatience) ? 1 : 0;
+  std::optional<GilReleased> released;
+  if (HoldsGil()) released.emplace();
+  switch (Mailbox().Ask(note, kPatience)) {
+    case ShortageAnswer::kYes: return GMLAKE_RETRY;
+    case ShortageAnswer::kMeanwhile: return GMLAKE_RETRY_MEANWHILE;
+    case ShortageAnswer::kNo: break;
+  }
+  return GMLAKE_NO_RETRY;
 }
 
 std::vector<int> Ordinals(const Library& library) {
@@ -111,11 +116,7 @@ std::vector<int> Ordinals(const Library& library) {
 
 nb::dict TakeHistory(const Library& library, int device, bool with_events) {
   const GmlakeHistoryApi& api = library.history();
-  GmlakeHistory* taken = nullptr;
-  {
-    const nb::gil_scoped_release release;
-    taken = api.take(device, with_events);
-  }
+  GmlakeHistory* const taken = Unlocked([&] { return api.take(device, with_events); });
   CheckDevice(taken != nullptr, device);
   const std::unique_ptr<GmlakeHistory, void (*)(GmlakeHistory*)> history(taken, api.drop);
   return ToDict(*history);
@@ -135,36 +136,35 @@ void WriteRecordings(const Library& library) {
 
 nb::dict ReadTrack(const Library& library, int device, int64_t track, bool end) {
   TrackStats stats;
-  Check(Said(library.history().read_track(device, track, &stats, end), "there is no such track"));
+  const int result = Unlocked([&] { return library.history().read_track(device, track, &stats, end); });
+  Check(Said(result, "there is no such track"));
   return ToDict(stats);
 }
 
 nb::object NextShortage(int patience_ms) {
-  std::optional<ShortageNote> note;
-  {
-    const nb::gil_scoped_release release;
-    note = Mailbox().Next(std::chrono::milliseconds(patience_ms));
-  }
+  const auto note = Unlocked([&] { return Mailbox().Next(std::chrono::milliseconds(patience_ms)); });
   return note.has_value() ? nb::object(ToDict(*note)) : nb::none();
 }
 
 void DefineTables(nb::class_<Library>& library) {
-  library.def("ordinals", &Ordinals)
+  library.def("ordinals", &Ordinals, WithoutGil())
       .def(
           "record",
           [](const Library& self, int device, int64_t max_events) {
-            CheckDevice(self.history().record(device, max_events) == 0, device);
+            char message[1024] = "";
+            const int result = self.history().record(device, max_events, message, sizeof message);
+            Check(Said(result, message));
           },
           "device"_a, "max_events"_a, WithoutGil())
       .def(
           "is_recording", [](const Library& self, int device) { return self.history().is_recording(device) == 1; },
-          "device"_a)
+          "device"_a, WithoutGil())
       .def(
           "mark",
           [](const Library& self, int device, const std::string& name) {
             CheckDevice(self.history().mark(device, name.c_str()) == 0, device);
           },
-          "device"_a, "name"_a)
+          "device"_a, "name"_a, WithoutGil())
       .def("take", &TakeHistory, "device"_a, "with_events"_a)
       .def("write", &Write, "device"_a, "path"_a, "with_events"_a, WithoutGil())
       .def("write_recordings", &WriteRecordings, WithoutGil());
@@ -185,7 +185,7 @@ void DefineWatching(nb::class_<Library>& library) {
             CheckDevice(track >= 0, device);
             return track;
           },
-          "device"_a, "name"_a)
+          "device"_a, "name"_a, WithoutGil())
       .def("read_track", &ReadTrack, "device"_a, "track"_a, "end"_a)
       .def(
           "answer_shortages",

@@ -4,30 +4,49 @@
 
 namespace gmlake {
 
-bool ShortageMailbox::Ask(const ShortageNote& note, std::chrono::milliseconds patience) {
+ShortageAnswer ShortageMailbox::Ask(const ShortageNote& note, std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (asking_) return false;
+  if (answerer_ == std::this_thread::get_id()) return ShortageAnswer::kNo;
+  if (!WaitForTurn(&lock)) return ShortageAnswer::kMeanwhile;
   asking_ = true;
   question_ = note;
   answer_.reset();
   changed_.notify_all();
-  const bool answered = changed_.wait_for(lock, patience, [this] { return answer_.has_value(); });
+  changed_.wait_for(lock, patience, [this] { return answer_.has_value(); });
+  const bool yes = answer_.value_or(false);
+  if (yes) ++yeses_;
   question_.reset();
   asking_ = false;
-  return answered && *answer_;
+  changed_.notify_all();
+  return yes ? ShortageAnswer::kYes : ShortageAnswer::kNo;
+}
+
+bool ShortageMailbox::WaitForTurn(std::unique_lock<std::mutex>* lock) {
+  const int64_t yeses = yeses_;
+  ++waiting_;
+  changed_.wait(*lock, [&] { return !asking_ || yeses_ != yeses; });
+  --waiting_;
+  return yeses_ == yeses;
 }
 
 std::optional<ShortageNote> ShortageMailbox::Next(std::chrono::milliseconds patience) {
   std::unique_lock<std::mutex> lock(mutex_);
   const int64_t wakes = wakes_;
   changed_.wait_for(lock, patience, [&] { return question_.has_value() || wakes_ != wakes; });
+  if (question_.has_value()) answerer_ = std::this_thread::get_id();
   return std::exchange(question_, std::nullopt);
 }
 
 void ShortageMailbox::Answer(bool may_retry) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (asking_ && !question_.has_value()) answer_ = may_retry;
+  answerer_ = {};
   changed_.notify_all();
+}
+
+int ShortageMailbox::num_waiting() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return waiting_;
 }
 
 void ShortageMailbox::Wake() {

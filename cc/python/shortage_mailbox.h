@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace gmlake {
 
@@ -26,25 +27,40 @@ struct ShortageNote {
   std::string report;
 };
 
-// Model: at most one question at a time, and its answer. Threads: any number may ask (the others get "no" at once), one
-// answers. Invariant: an answer that comes too late reaches nobody.
+enum class ShortageAnswer {
+  kNo,
+  kYes,
+  kMeanwhile,  // "yes" to another's question, while this one waited for its turn
+};
+
+// Model: at most one question at a time, and its answer; whoever else asks waits for a turn. Threads: any number may
+// ask, one answers; what that thread asks itself is answered "no" at once, because nobody else would. Invariant: an
+// answer that comes too late reaches nobody.
 class ShortageMailbox {
  public:
-  // Waits for the answer, at most `patience`; false where there is none.
-  bool Ask(const ShortageNote& note, std::chrono::milliseconds patience);
+  // Waits for its turn and then for the answer, at most `patience`; kNo where there is none.
+  ShortageAnswer Ask(const ShortageNote& note, std::chrono::milliseconds patience);
   // Waits for a question, at most `patience`.
   std::optional<ShortageNote> Next(std::chrono::milliseconds patience);
   void Answer(bool may_retry);
   // Whoever waits in Next goes on, with nothing.
   void Wake();
+  // How many wait for their turn.
+  int num_waiting();
 
  private:
+  // False: another question was answered with "yes" first.
+  bool WaitForTurn(std::unique_lock<std::mutex>* lock);
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<ShortageNote> question_;  // guarded by mutex_; not yet fetched
   std::optional<bool> answer_;            // guarded by mutex_
   bool asking_ = false;                   // guarded by mutex_
   int64_t wakes_ = 0;                     // guarded by mutex_
+  int64_t yeses_ = 0;                     // guarded by mutex_
+  std::thread::id answerer_;              // guarded by mutex_; who has fetched a question and not yet answered
+  int waiting_ = 0;                       // guarded by mutex_; for their turn
 };
 
 }  // namespace gmlake

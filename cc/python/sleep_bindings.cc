@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cc/python/raise.h"
+#include "cc/python/without_gil.h"
 
 namespace gmlake {
 namespace {
@@ -28,21 +29,11 @@ nb::dict ToDict(const GmlakeSleepReport& report) {
 
 // While these two run, other Python threads do too: one of them may hold what the device waits for.
 nb::dict Sleep(const Library& library, int device, const std::vector<int32_t>& dropped_tags, int64_t patience_ms) {
-  GmlakeSleepReport report;
-  {
-    const nb::gil_scoped_release released;
-    report = Take(library.Sleep(device, dropped_tags, patience_ms));
-  }
-  return ToDict(report);
+  return ToDict(Take(Unlocked([&] { return library.Sleep(device, dropped_tags, patience_ms); })));
 }
 
 nb::dict Wake(const Library& library, int device) {
-  GmlakeSleepReport report;
-  {
-    const nb::gil_scoped_release released;
-    report = Take(library.Wake(device));
-  }
-  return ToDict(report);
+  return ToDict(Take(Unlocked([&] { return library.Wake(device); })));
 }
 
 bool IsAsleep(const Library& library, int device) { return Take(library.IsAsleep(device)); }
@@ -70,13 +61,13 @@ std::pair<int64_t, int64_t> DeviceMemoryOf(const Library& library, int device) {
 void DefineSleep(nb::class_<Library>& library) {
   library.def("sleep", &Sleep, "device"_a, "dropped_tags"_a, "patience_ms"_a)
       .def("wake", &Wake, "device"_a)
-      .def("is_asleep", &IsAsleep, "device"_a)
-      .def("tag", &Library::Tag, "device"_a, "address"_a, "tag"_a)
-      .def("shared_addresses", &SharedAddresses, "device"_a)
-      .def("prepare_sleep", &PrepareSleep, "device"_a, "bytes"_a.none(), nb::call_guard<nb::gil_scoped_release>())
-      .def("unprepared", &Unprepared, "device"_a)
-      .def("release_host_store", &ReleaseHostStore, "device"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("device_memory", &DeviceMemoryOf, "device"_a);
+      .def("is_asleep", &IsAsleep, "device"_a, WithoutGil())
+      .def("tag", &Library::Tag, "device"_a, "address"_a, "tag"_a, WithoutGil())
+      .def("shared_addresses", &SharedAddresses, "device"_a, WithoutGil())
+      .def("prepare_sleep", &PrepareSleep, "device"_a, "bytes"_a.none(), WithoutGil())
+      .def("unprepared", &Unprepared, "device"_a, WithoutGil())
+      .def("release_host_store", &ReleaseHostStore, "device"_a, WithoutGil())
+      .def("device_memory", &DeviceMemoryOf, "device"_a, WithoutGil());
 }
 
 }  // namespace gmlake

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gmlake_jax import stock
 from gmlake_jax.library import LIBRARY_PATH
 
@@ -30,6 +32,47 @@ def test_a_limit_that_cannot_be_followed_leaves_the_stock_allocator(run_jax):
     assert run.answer["right"]
     assert run.answer["stats"]["bytes_limit"] != 512 << 20
     assert "GMLAKE_LIMIT=much" in run.lines_of_ours[0]
+
+
+OUR_LIMIT = 512 << 20
+
+
+@pytest.mark.parametrize("off", ["0", "false"])
+def test_a_host_that_switches_it_off_gets_the_stock_plugin_without_a_word(run_jax, off):
+    run = load_as_plugin(run_jax, GMLAKE=off, GMLAKE_LIMIT="512MiB")
+    assert run.answer["right"]
+    assert run.answer["stats"]["bytes_limit"] != OUR_LIMIT
+    assert run.lines_of_ours == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GMLAKE_LIMITS", "5GiB"),
+        ("GMLAKE_RECORD_EVENTS", "99999999999999999999"),
+        ("GMLAKE_LIMIT", "99999999999999999999999"),
+        ("GMLAKE_WAIT", "1e30"),
+        ("XLA_CLIENT_MEM_FRACTION", "7"),
+        ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform"),
+    ],
+)
+def test_what_cannot_be_followed_is_named_in_one_line(run_jax, variable, value):
+    run = load_as_plugin(run_jax, **({"GMLAKE_VERBOSE": "0"} | {variable: value}))
+    assert run.answer["right"]
+    [line] = run.lines_of_ours
+    assert variable in line
+    assert "JAX keeps its own allocator" in line
+
+
+def test_unified_memory_is_left_to_xla(run_jax):
+    run = load_as_plugin(run_jax, TF_FORCE_UNIFIED_MEMORY="1")  # which the emulated device has none of
+    [line] = [line for line in run.lines_of_ours if line.startswith("gmlake_jax: ")]
+    assert line.startswith("gmlake_jax: TF_FORCE_UNIFIED_MEMORY=1 asks for unified memory")
+
+
+@pytest.mark.parametrize("variable", ["XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"])
+def test_the_fraction_of_xla_is_the_limit(run_jax, variable):
+    assert load_as_plugin(run_jax, **{variable: "0.5"}).answer["stats"]["bytes_limit"] == 512 << 20
 
 
 def test_without_a_stock_plugin_the_host_is_told(run_jax):

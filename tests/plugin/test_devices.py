@@ -1,5 +1,7 @@
 """More than one device, and devices that come and go."""
 
+import pytest
+
 SHARDED = """
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 devices = jax.devices()
@@ -36,6 +38,22 @@ answer(ordinal=jax.devices()[0].local_hardware_id, state=gmlake_jax.state(), oth
     assert "device 1" in found["state"]
     assert "device 0" not in found["state"]
     assert found["others"] == 0
+
+
+@pytest.mark.parametrize(("visible", "count"), [("1", 1), ("2,0", 2)])
+def test_a_process_sees_the_devices_of_cudas_variable(run_jax, visible, count):
+    program = """
+arrays = [jax.device_put(np.arange(MIB, dtype=np.float32), device) for device in jax.devices()]
+right = [np.array_equal(np.asarray(array), np.arange(MIB, dtype=np.float32)) for array in arrays]
+answer(right=right, used=[emulator.used(i) > 0 for i in range(3)], state=gmlake_jax.state(),
+       ordinals=[device.local_hardware_id for device in jax.devices()])
+"""
+    variables = {"GMLAKE_EMULATOR_DEVICES": "3", "CUDA_VISIBLE_DEVICES": visible}
+    found = run_jax(program, GMLAKE="1", **variables).answer
+    assert found["right"] == [True] * count
+    assert found["ordinals"] == list(range(count))
+    assert found["used"] == [i < count for i in range(3)]
+    assert found["state"].count("device ") == count
 
 
 LIFETIMES = """

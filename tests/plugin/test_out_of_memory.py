@@ -269,3 +269,217 @@ def test_a_callback_that_asks_for_memory_itself_is_refused_and_not_asked_again()
         filled(400, 1).block_until_ready()
     assert inside == [True]
     assert kept.nbytes
+
+
+def told_devices(errors):
+    """The device that each error's story is about; None where there is no story."""
+    found = [re.search(r"^\[gmlake_jax\] device (\d+): asked for", text, re.MULTILINE) for text in errors]
+    return [int(match[1]) if match else None for match in found]
+
+
+@emulated(devices=2, variables={"GMLAKE_LIMIT": "300MiB"})
+def test_each_error_tells_of_its_own_device_in_whatever_order_they_are_read():
+    import jax
+    import numpy as np
+
+    devices = jax.devices()
+    arguments = [jax.device_put(np.ones(20 * MIB, np.uint8), device) for device in devices]
+    full = jax.device_put(np.ones(120 * MIB, np.uint8), devices[1])
+    jax.block_until_ready((arguments, full))
+    program = jax.jit(lambda x: jax.numpy.tile(x, 20))
+
+    def error_of(function):
+        try:
+            function()
+        except jax.errors.JaxRuntimeError as error:
+            return str(error)
+        return ""
+
+    for order in ([0, 1], [1, 0]):
+        in_error = [program(argument) for argument in arguments]
+        errors = [error_of(in_error[device].block_until_ready) for device in order]
+        assert told_devices(errors) == order, errors
+    huge = np.zeros(400 * MIB, np.uint8)
+    put = [error_of(lambda d=device: jax.device_put(huge, d).block_until_ready()) for device in reversed(devices)]
+    assert told_devices(put) == [1, 0]
+
+
+@emulated(devices=2, variables={"GMLAKE_LIMIT": "300MiB"})
+def test_an_array_made_of_one_in_error_tells_of_the_device_that_had_no_memory():
+    import jax
+    import numpy as np
+    import pytest
+
+    devices = jax.devices()
+    arguments = [jax.device_put(np.ones(20 * MIB, np.uint8), device) for device in devices]
+    tile = jax.jit(lambda x: jax.numpy.tile(x, 20))
+    in_error = [tile(argument) for argument in arguments]
+    for device in (1, 0, 1):
+        with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+            np.asarray(jax.jit(lambda x: x + 1)(in_error[device]))
+        assert told_devices([str(caught.value)]) == [device], str(caught.value)
+
+
+@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
+def test_pinned_host_memory_that_runs_out_is_no_story_of_the_device():
+    import jax
+    import numpy as np
+    import pytest
+
+    import gmlake_jax
+    from gmlake_jax import emulator
+
+    host = np.ones(400 * MIB, np.uint8)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"\[gmlake_jax\] device 0: asked for 400.0 MiB"):
+        jax.device_put(host).block_until_ready()
+    asked = []
+    emulator.set_faults("cuMemHostAlloc*@1+,cuMemAllocHost*@1+,cuMemHostRegister*@1+")
+    pinned = jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host")
+    with gmlake_jax.on_oom(asked.append), pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jax.device_put(host, pinned).block_until_ready()
+    emulator.set_faults("")
+    assert not asked
+    assert "asked for" not in str(caught.value)
+
+
+@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
+def test_a_forked_child_does_not_tell_of_its_parents_shortage():
+    import os
+
+    import jax
+    import numpy as np
+    import pytest
+
+    import gmlake_jax
+
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        jax.device_put(np.ones(400 * MIB, np.uint8)).block_until_ready()
+    asked = []
+    gmlake_jax.on_oom(asked.append)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            jax.device_put(np.ones(4096, np.uint8)).block_until_ready()
+            text = "no error"
+        except Exception as error:
+            text = str(error)
+        os.write(writer, f"{len(asked)} {text}".encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    assert text.startswith("0 ")
+    assert "no error" not in text
+    assert "asked for" not in text
+
+
+@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
+def test_whatever_a_callback_raises_later_failures_do_not_wait():
+    import contextlib
+    import io
+    import sys
+    import time
+
+    import pytest
+    from programs import filled
+
+    import gmlake_jax
+
+    class Unspeakable(BaseException):
+        def __str__(self):
+            raise RuntimeError("on purpose")
+
+    def leave(_):
+        sys.exit("I give up")
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    def fail(_):
+        raise ValueError("two\nlines")
+
+    def unspeakable(_):
+        raise Unspeakable
+
+    class NoBool:
+        def __bool__(self):
+            raise GeneratorExit
+
+    for callback in (leave, interrupt, fail, unspeakable, lambda _: NoBool(), leave):
+        said = io.StringIO()
+        begin = time.monotonic()
+        with gmlake_jax.on_oom(callback), contextlib.redirect_stderr(said):
+            for _ in range(2):
+                with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
+                    filled(400, 1).block_until_ready()
+        assert time.monotonic() - begin < 20, "the time that is given to a callback which does not answer"
+        lines = said.getvalue().splitlines()
+        assert len(lines) == 2, lines
+        assert all(line.startswith("[gmlake_jax] on_oom: the callback ended with ") for line in lines)
+
+
+@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
+def test_a_callback_may_fail_without_a_stderr():
+    import sys
+    import time
+
+    import pytest
+    from programs import filled
+
+    import gmlake_jax
+
+    begin = time.monotonic()
+    kept = sys.stderr
+    with gmlake_jax.on_oom(lambda _: sys.exit(1)):
+        for broken in (None, open("/dev/full", "w", buffering=1)):  # noqa: SIM115
+            sys.stderr = broken
+            with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
+                filled(400, 1).block_until_ready()
+    sys.stderr = kept
+    assert time.monotonic() - begin < 20
+
+
+@emulated(variables={"GMLAKE_LIMIT": "400MiB"})
+def test_two_threads_that_run_out_are_both_served_by_what_one_callback_frees():
+    run_out_together([100, 101], freed_at_once=True)
+
+
+@emulated(variables={"GMLAKE_LIMIT": "400MiB"})
+def test_each_of_many_threads_gets_its_turn():
+    run_out_together([50, 51, 52, 53, 54, 55], freed_at_once=False)
+
+
+def run_out_together(sizes_mib, *, freed_at_once):
+    """Threads that run out of memory together, and a callback that frees for all of them or for one at a time."""
+    import threading
+    import time
+
+    from programs import filled
+
+    import gmlake_jax
+
+    pieces = [350] if freed_at_once else [58] * len(sizes_mib)
+    cache = [filled(size, 1).block_until_ready() for size in pieces]
+    results = {}
+    barrier = threading.Barrier(len(sizes_mib))
+
+    def drop(_):
+        time.sleep(0.3)  # so that the others come meanwhile
+        if not cache:
+            return False
+        cache.pop().delete()
+        return True
+
+    def work(size):
+        barrier.wait()
+        results[size] = filled(size, 2).block_until_ready()
+
+    with gmlake_jax.on_oom(drop):
+        threads = [threading.Thread(target=work, args=(size,)) for size in sizes_mib]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(results) == sizes_mib

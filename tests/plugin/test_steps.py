@@ -82,3 +82,41 @@ answer(right=right, ours=gmlake_jax.memory_stats()["num_allocs"] - before)
     found = run_jax(program, GMLAKE="1").answer
     assert found["right"]
     assert found["ours"] == 0
+
+
+SCANS = """
+import jax.numpy as jnp
+def tanh_step(c, w):
+    return jnp.tanh(c @ w)
+def scanned(w, length=8):
+    return jax.lax.scan(lambda c, _: (tanh_step(c, w), c), jnp.ones((64, 64)), None, length=length)
+def nested(w):
+    inner = lambda c: jax.lax.scan(lambda d, _: (tanh_step(d, w), d.sum()), c, None, length=3)[0]
+    return jax.lax.scan(lambda c, _: (inner(c), c), jnp.ones((64, 64)), None, length=4)[0].sum()
+def branching(w):
+    step = lambda c, x: (jax.lax.cond(x > 0, lambda c: tanh_step(c, w), lambda c: c, c), c.sum())
+    return jax.lax.scan(step, jnp.ones((64, 64)), jnp.ones(8))[0].sum()
+programs = {
+    "scan": lambda w: scanned(w),
+    "grad": jax.grad(lambda w: scanned(w)[0].sum()),
+    "remat": jax.grad(lambda w: jax.checkpoint(lambda w: scanned(w)[0])(w).sum()),
+    "nested": jax.value_and_grad(nested),
+    "branching": jax.grad(branching),
+    "fori": jax.grad(lambda w: jax.lax.fori_loop(0, 5, lambda i, c: tanh_step(c, w), w).sum()),
+}
+failed = {}
+for name, program in programs.items():
+    run = jax.jit(program)
+    try:  # each time at other addresses, so that the graph is updated
+        jax.block_until_ready([run(jnp.ones((64, 64)) + turn) for turn in range(6)])
+    except Exception as error:
+        failed[name] = str(error)
+answer(failed=failed, updates=emulator.calls("cuGraphExecMemcpyNodeSetParams"))
+"""
+
+
+@pytest.mark.parametrize("gmlake", ["0", "1"])
+def test_loops_and_their_gradients_run_as_graphs(run_jax, gmlake):
+    found = run_jax(SCANS, GMLAKE=gmlake).answer
+    assert not found["failed"]
+    assert found["updates"] > 0, "no node of a graph was updated, so nothing was tested"

@@ -40,7 +40,7 @@ def test_errors_become_exceptions_in_one_place():
     throwing = [
         str(source) for source in SOURCES if re.search(r"^[^/\n]*\bthrow\b", (CC / source).read_text(), re.MULTILINE)
     ]
-    assert throwing == ["python/raise.h"]
+    assert throwing == ["pjrt/fence.h", "pjrt/fence_test.cc", "python/raise.h"]  # a fence passes on that a thread ends
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)

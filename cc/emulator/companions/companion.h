@@ -18,7 +18,9 @@ Result CallDriver(const char* name, Result otherwise, Arguments... arguments) {
   return function == nullptr ? otherwise : function(arguments...);
 }
 
+// Those that the process sees, and those of the machine.
 inline int CountDevices() { return CallDriver<int>("gmlake_emulator_devices", 0); }
+inline int CountInstalled() { return CallDriver<int>("gmlake_emulator_installed", 0); }
 
 }  // namespace gmlake::emulator
 

@@ -43,10 +43,12 @@ struct ProcessInfo {
   unsigned gpu_instance, compute_instance;
 };
 
+// NVML knows every device of the machine, whatever CUDA_VISIBLE_DEVICES says.
+//
 // A handle is the device's number plus one: null is no device.
 void* HandleOf(unsigned device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device) + 1); }
 
-bool Exists(unsigned device) { return static_cast<int>(device) < gmlake::emulator::CountDevices(); }
+bool Exists(unsigned device) { return static_cast<int>(device) < gmlake::emulator::CountInstalled(); }
 
 int Store(unsigned* where, unsigned value) {
   *where = value;
@@ -81,7 +83,7 @@ GMLAKE_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 
 GMLAKE_EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = static_cast<unsigned>(gmlake::emulator::CountDevices());
+  *count = static_cast<unsigned>(gmlake::emulator::CountInstalled());
   return 0;
 }
 
@@ -99,12 +101,14 @@ GMLAKE_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** handle
   return 0;
 }
 
-// This process alone uses the device.
+// This process alone uses the device, if it sees it.
 GMLAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, ProcessInfo* processes) {
   if (*count == 0) return kInsufficientSize;
-  const int index = static_cast<int>(reinterpret_cast<uintptr_t>(device)) - 1;
+  const int number = static_cast<int>(reinterpret_cast<uintptr_t>(device)) - 1;
+  const int ordinal = gmlake::emulator::CallDriver<int>("gmlake_emulator_ordinal_of", -1, number);
+  if (ordinal < 0) return Store(count, 0);
   processes[0] = {static_cast<unsigned>(getpid()),
-                  gmlake::emulator::CallDriver<size_t>("gmlake_emulator_used", 0, index), 0, 0};
+                  gmlake::emulator::CallDriver<size_t>("gmlake_emulator_used", 0, ordinal), 0, 0};
   return Store(count, 1);
 }
 

@@ -143,8 +143,10 @@ Address AllocateFromDefaultPool(int ordinal, size_t size) {
 PJRT_Error* ClientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
   Address address = 0;
   if (args->client->uses_pool) {
-    address = AllocateFromDefaultPool(args->device->ordinal, args->num_dims == 0 ? 4 : args->dims[0]);
-    if (address == 0) return Error("RESOURCE_EXHAUSTED: Out of memory while trying to allocate");
+    const int64_t size = args->num_dims == 0 ? 4 : args->dims[0];
+    address = AllocateFromDefaultPool(args->device->ordinal, size);
+    if (address == 0)
+      return Error("RESOURCE_EXHAUSTED: Out of memory while trying to allocate " + std::to_string(size) + " bytes.");
   }
   ++State().buffers;
   args->buffer = new PJRT_Buffer{address, args->device};
