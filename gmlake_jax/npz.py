@@ -1,0 +1,137 @@
+"""Arrays of an npz file, none of which is read before its type, length and size were looked at.
+
+An npz is a zip archive, and says itself how large its arrays are; both may lie. So the directory, the sum of the sizes
+and the ratio of compression are bounded, the header of an array is read before its content, and never more than it
+declares. Nothing is unpickled. Whatever is wrong is a ValueError of one line, or an OSError.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from gmlake_jax.untrusted import MIB, brief, open_regular
+
+MOST_BYTES = 2048 * MIB  # of a file, and of its arrays together
+_ALWAYS_ALLOWED = 64 * MIB
+_MOST_RATIO = 100  # events of recordings compress to a tenth
+_MOST_DIRECTORY = MIB // 16
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 1
+
+_END = struct.Struct("<4s8xII2x")  # signature, size and offset of the directory
+_END64 = struct.Struct("<4s36xQQ")
+_LOCATOR64_SIZE = 20
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+    TypeError,
+    OverflowError,
+    SyntaxError,
+    MemoryError,
+)
+
+
+class Header(NamedTuple):
+    """What an array says of itself."""
+
+    dtype: np.dtype[Any]
+    count: int
+
+
+def _directory_size(file: IO[bytes]) -> int:
+    """What `zipfile` will read at once; it looks at the same places."""
+    size = file.seek(0, os.SEEK_END)
+    tail_size = min(size, _END.size + _END64.size + _LOCATOR64_SIZE + (1 << 16))
+    file.seek(-tail_size, os.SEEK_END)
+    tail = file.read(tail_size)
+    at = len(tail) - _END.size
+    if not (tail.startswith(b"PK\5\6", max(at, 0)) and tail.endswith(b"\0\0")):
+        at = tail.rfind(b"PK\5\6")
+    if at < 0:
+        raise zipfile.BadZipFile("no directory of a zip archive")
+    at64 = at - _LOCATOR64_SIZE - _END64.size
+    if at64 >= 0 and tail.startswith(b"PK\6\6", at64):
+        return int(_END64.unpack_from(tail, at64)[1])
+    return int(_END.unpack_from(tail, at)[1])
+
+
+def _check_sizes(entries: list[zipfile.ZipInfo], file_size: int) -> None:
+    total = sum(entry.file_size for entry in entries)
+    allowed = min(MOST_BYTES, max(_ALWAYS_ALLOWED, _MOST_RATIO * file_size))
+    if total > allowed:
+        raise ValueError(f"its arrays say that they have {total:,} bytes; {allowed:,} are read from such a file")
+
+
+class Arrays:
+    """The arrays of an open file by name. Cost: a header reads some bytes; a read takes the array's size in memory."""
+
+    def __init__(self, archive: zipfile.ZipFile, file_size: int):
+        entries = archive.infolist()
+        _check_sizes(entries, file_size)
+        self._archive = archive
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+        self.names = frozenset(self._entries)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[IO[bytes], Header]]:
+        entry = self._entries[name]
+        if entry.compress_type not in _METHODS or entry.flag_bits & _ENCRYPTED:
+            raise ValueError(f"array {name!r} is encrypted, or compressed by a method that npz files do not use")
+        with self._archive.open(entry) as stream:
+            yield stream, _read_header(name, stream, entry.file_size)
+
+    def header(self, name: str) -> Header:
+        with self._open(name) as (_, header):
+            return header
+
+    def read(self, name: str) -> NDArray[Any]:
+        with self._open(name) as (stream, header):
+            data = stream.read(header.count * header.dtype.itemsize)
+            if stream.read(1):  # also has the checksum compared
+                raise ValueError(f"array {name!r} is longer than it says")
+        return np.frombuffer(data, header.dtype, header.count)
+
+
+def _read_header(name: str, stream: IO[bytes], size: int) -> Header:
+    version = npy.read_magic(stream)
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if read is None:
+        raise ValueError(f"array {name!r} has version {version} of the npy format, which is not read")
+    shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError(f"array {name!r} holds Python objects, which are not loaded")
+    if len(shape) != 1:
+        raise ValueError(f"array {name!r} must be one-dimensional, not {len(shape)}-d")
+    if shape[0] < 0 or stream.tell() + math.prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"array {name!r} does not have the {brief(shape[0])} entries that it says")
+    return Header(dtype, shape[0])
+
+
+@contextmanager
+def open_arrays(path: str | os.PathLike[str]) -> Iterator[Arrays]:
+    """The arrays in the npz file at `path`."""
+    try:
+        with open_regular(path, MOST_BYTES) as file:
+            if _directory_size(file) > _MOST_DIRECTORY:
+                raise ValueError("it has too many entries")
+            with zipfile.ZipFile(file) as archive:
+                yield Arrays(archive, file.seek(0, os.SEEK_END))
+    except _DAMAGED as error:
+        raise ValueError(f"damaged or truncated: {brief(error) or type(error).__name__}") from error
