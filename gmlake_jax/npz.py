@@ -52,7 +52,7 @@ class Header(NamedTuple):
     """What an array says of itself."""
 
     dtype: np.dtype[Any]
-    count: int
+    length: int
 
 
 def _directory_size(file: IO[bytes]) -> int:
@@ -103,10 +103,10 @@ class Arrays:
 
     def read(self, name: str) -> NDArray[Any]:
         with self._open(name) as (stream, header):
-            data = stream.read(header.count * header.dtype.itemsize)
+            data = stream.read(header.length * header.dtype.itemsize)
             if stream.read(1):  # also has the checksum compared
                 raise ValueError(f"array {name!r} is longer than it says")
-        return np.frombuffer(data, header.dtype, header.count)
+        return np.frombuffer(data, header.dtype, header.length)
 
 
 def _read_header(name: str, stream: IO[bytes], size: int) -> Header:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gmlake_jax.sizes import format_bytes
+from gmlake_jax.untrusted import visible
 
 Stats = Mapping[str, Any]
 
@@ -62,7 +63,7 @@ def _state_lines(stats: Stats) -> list[str]:
 
 def _way_lines(stats: Stats) -> list[str]:
     rows = [
-        format_row(f"{way}: {_WAYS[way]}", f"{entry['count']:,}", format_bytes(entry["bytes"]))
+        format_row(visible(f"{way}: {_WAYS.get(way, '')}"), f"{entry['count']:,}", format_bytes(entry["bytes"]))
         for way, entry in stats["ways"].items()
     ]
     return [format_row("served by", "requests", "bytes"), *rows, format_row("refused", f"{stats['num_failures']:,}")]
@@ -70,14 +71,14 @@ def _way_lines(stats: Stats) -> list[str]:
 
 def _driver_lines(stats: Stats) -> list[str]:
     calls = {name: count for name, count in stats["driver_calls"].items() if name != "time_us" and count}
-    parts = [f"{name} {count:,}" for name, count in calls.items()] or ["none"]
+    parts = [f"{visible(name)} {count:,}" for name, count in calls.items()] or ["none"]
     return ["  driver calls: " + ", ".join(parts), f"  time in them: {stats['driver_calls']['time_us'] / 1000:,.1f} ms"]
 
 
 def format_summary(stats: Stats, title: str) -> str:
     """One device on one screen. Statistics of JAX's own allocator have fewer lines."""
     blocks = [_size_lines(stats), _state_lines(stats)]
-    if "ways" in stats:
+    if stats.keys() >= {"ways", "num_failures", "driver_calls"}:
         blocks += [_way_lines(stats), _driver_lines(stats)]
     rule = "-" * _WIDTH
     return "\n".join([title, rule, f"\n{rule}\n".join("\n".join(block) for block in blocks)])

@@ -120,11 +120,11 @@ def _read_npz(path: str) -> Columns:
 def _check_column(arrays: Arrays, name: str) -> None:
     if name not in arrays.names:
         raise ValueError(f"not a trace: no array {name!r}; needed are {_column_names()}")
-    dtype, count = arrays.header(name)
+    dtype, length = arrays.header(name)
     if dtype.kind not in "iu":
         raise ValueError(f"array {name!r} must be one-dimensional integers, not {dtype}")
-    if count != arrays.header("op").count:
-        raise ValueError(f"array {name!r} has {count} entries, 'op' has {arrays.header('op').count}")
+    if length != arrays.header("op").length:
+        raise ValueError(f"array {name!r} has {length} entries, 'op' has {arrays.header('op').length}")
 
 
 def _column(arrays: Arrays, name: str) -> Integers:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gmlake_jax import stats_file
 from gmlake_jax.commands.command import Command
+from gmlake_jax.untrusted import visible
 
 
 def _flatten(stats: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -42,5 +43,6 @@ class Stats(Command):
             print(json.dumps(stats))
             return 0
         for key, value in _flatten(stats):
+            key = visible(key)
             print(f"{key:<28}{value:>20,}" if isinstance(value, int) else f"{key:<28}{value:>20,.4f}")
         return 0
