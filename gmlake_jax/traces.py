@@ -67,7 +67,7 @@ def check_trace(name: str, columns: Columns) -> _gmlake.Trace:
     """A trace of these events; TraceError where they make no sense."""
     from gmlake_jax import _gmlake
 
-    _check_range(columns)
+    check_range(columns)
     bytes_of = {field.name: getattr(columns, field.name).tobytes() for field in fields(Columns)}
     try:
         return _gmlake.Trace(name.encode(errors="replace").decode(), **bytes_of)
@@ -75,7 +75,7 @@ def check_trace(name: str, columns: Columns) -> _gmlake.Trace:
         raise TraceError(str(error)) from error
 
 
-def _check_range(columns: Columns) -> None:
+def check_range(columns: Columns) -> None:
     """Negative numbers are left to the native side, which says what they mean."""
     for name, most in (("size", _MOST_SIZE), ("stream", _MOST_STREAM), ("time_us", _MOST_TIME_US)):
         values = getattr(columns, name)

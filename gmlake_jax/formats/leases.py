@@ -15,7 +15,7 @@ import numpy as np
 from gmlake_jax.history import Kind, Recording, Snapshot
 from gmlake_jax.history.schema import EVENT, About, HistoryError, Table
 from gmlake_jax.history.state import ADDRESS, KIND, REQUESTED, SIZE, STREAM, TIME, Row, start_of
-from gmlake_jax.traces import Columns
+from gmlake_jax.traces import Columns, check_range
 
 _ALLOCATE, _FREE, _FAILED = 0, 1, 2
 _KINDS = np.array([Kind.ALLOC, Kind.FREE, Kind.REFUSED])
@@ -101,6 +101,7 @@ def _clock(time_ns: int) -> str:
 def recording_of(columns: Columns, name: str, *, is_rmm: bool) -> Recording:
     """A trace as a recording. RMM's ids are addresses; other ids get addresses that are used once."""
     _check_operations(columns, name)
+    check_range(columns)
     events = np.zeros(len(columns.op), EVENT)
     for column in ("range", "block", "annotation"):
         events[column] = -1
