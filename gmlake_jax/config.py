@@ -241,12 +241,29 @@ def read_options(environ: Mapping[str, str] = os.environ, **arguments: Any) -> O
     return Options(**(_from_xla_variables(environ) | ours))
 
 
-def reason_to_step_aside(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Why the allocator should leave this process alone although it was asked for; None where it should not."""
+def is_asked_for(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment switches the allocator on, whatever else it says."""
+    return environ.get("GMLAKE", "").strip().lower() in _TRUE
+
+
+def reason_to_step_aside(environ: Mapping[str, str] = os.environ, platforms: str | None = None) -> str | None:
+    """Why the allocator should leave this process alone although it was asked for; None where it should not.
+
+    `platforms`: what jax.config names, where it does, which JAX follows and not the environment.
+    """
     unified = environ.get("TF_FORCE_UNIFIED_MEMORY", "")
     if unified.lower() not in ("", "0", "false"):
         return f"TF_FORCE_UNIFIED_MEMORY={unified} asks for unified memory, which gmlake_jax does not serve; unset it"
-    platforms = environ.get("JAX_PLATFORMS", "")
-    if platforms and not {"cuda", "gpu"} & {name.strip() for name in platforms.split(",")}:
-        return f"JAX_PLATFORMS={platforms} leaves out cuda, so there is no device to serve"
+    name = "JAX_PLATFORMS" if platforms is None or platforms == environ.get("JAX_PLATFORMS") else "jax_platforms"
+    named = environ.get("JAX_PLATFORMS", "") if platforms is None else platforms
+    if named and not {"cuda", "gpu"} & {each.strip() for each in named.split(",")}:
+        return f"{name}={brief(named)} leaves out cuda, so there is no device to serve"
     return None
+
+
+def with_paths_resolved(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that name a path, each with the path as seen from the present folder, for a program that may go to
+    another one before they are read. ConfigError as for `read_options`."""
+    options = read_options(environ)
+    values = {variable: getattr(options, name) for variable, name in _NAME_OF_VARIABLE.items()}
+    return {variable: values[variable] for variable in environ if isinstance(values.get(variable), str)}

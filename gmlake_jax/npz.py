@@ -117,13 +117,18 @@ def _read_header(name: str, stream: IO[bytes], size: int) -> Header:
     values = _header_values(stream)
     if not isinstance(values, dict) or not {"descr", "shape"} <= set(values):
         raise ValueError(f"array {name!r} does not say its type and shape")
-    dtype, shape = _dtype_of(name, values["descr"]), values["shape"]
-    if not isinstance(shape, list) or len(shape) != 1:
-        dimensions = len(shape) if isinstance(shape, list) else "?"
-        raise ValueError(f"array {name!r} must be one-dimensional {dtype}, not {dimensions}-d")
-    if not is_whole(shape[0], 0) or stream.tell() + shape[0] * dtype.itemsize != size:
-        raise ValueError(f"array {name!r} does not have the {brief(shape[0])} entries that it says")
-    return Header(dtype, shape[0])
+    dtype, length = _dtype_of(name, values["descr"]), _length_of(name, values["shape"])
+    if stream.tell() + length * dtype.itemsize != size:
+        raise ValueError(f"array {name!r} does not have the {length:,} entries that it says")
+    return Header(dtype, length)
+
+
+def _length_of(name: str, shape: Any) -> int:
+    if not isinstance(shape, list) or not all(map(is_whole, shape)):
+        raise ValueError(f"array {name!r} has the shape {brief(shape, 40)}, which is none")
+    if len(shape) != 1 or shape[0] < 0:
+        raise ValueError(f"array {name!r} must be one-dimensional, not {len(shape)}-d")
+    return int(shape[0])
 
 
 def _header_values(stream: IO[bytes]) -> Any:
@@ -143,12 +148,18 @@ def _header_values(stream: IO[bytes]) -> Any:
 
 def _dtype_of(name: str, description: Any) -> np.dtype[Any]:
     """Of one simple type, or of columns of simple types."""
-    columns = description if isinstance(description, list) else [["", description]]
-    for column in columns:
-        fits = isinstance(column, list) and len(column) == 2 and all(isinstance(part, str) for part in column)
-        if not fits or not _SIMPLE_TYPE.fullmatch(column[1]):
-            raise ValueError(f"array {name!r} has the type {brief(column, 40)}, which is not read")
-    return np.dtype([(label, kind) for label, kind in columns] if columns is description else description)
+    if not (_is_simple(description) or (isinstance(description, list) and all(map(_is_column, description)))):
+        raise ValueError(f"array {name!r} has the type {brief(description, 40)}, which is not read")
+    columns = [(label, kind) for label, kind in description] if isinstance(description, list) else description
+    return np.dtype(columns)
+
+
+def _is_simple(kind: Any) -> bool:
+    return isinstance(kind, str) and _SIMPLE_TYPE.fullmatch(kind) is not None
+
+
+def _is_column(column: Any) -> bool:
+    return isinstance(column, list) and len(column) == 2 and isinstance(column[0], str) and _is_simple(column[1])
 
 
 @contextmanager

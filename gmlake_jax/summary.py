@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gmlake_jax.errors import NotActiveError
 from gmlake_jax.sizes import format_bytes
-from gmlake_jax.untrusted import visible
+from gmlake_jax.untrusted import brief, visible
 
 Stats = Mapping[str, Any]
 
@@ -92,9 +93,18 @@ def format_comparison(columns: Mapping[str, Stats], rows: Sequence[tuple[str, st
 
 
 def _jax_device(device: Any) -> Any:
+    """A device of JAX as it is; a number is a CUDA ordinal, which need not be the place in JAX's list."""
     import jax
 
-    return jax.local_devices()[device or 0] if device is None or isinstance(device, int) else device
+    if device is None:
+        return jax.local_devices()[0]
+    if not hasattr(device, "__index__"):
+        return device
+    known = {getattr(each, "local_hardware_id", None): each for each in jax.local_devices()}
+    if device not in known:
+        numbers = ", ".join(str(number) for number in known if number is not None)
+        raise NotActiveError(f"JAX has no device {brief(device, 40)} in this process; it has {numbers or 'none'}")
+    return known[device]
 
 
 def current_stats(device: Any = None) -> Stats | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.commands.values import memory, positive, share
+from gmlake_jax.commands.values import memory, positive, share, whole
 from gmlake_jax.errors import CommandError
 from gmlake_jax.progress import progress_bar
 from gmlake_jax.sizes import format_bytes
@@ -69,7 +69,7 @@ def _prepare_churn(parser: argparse.ArgumentParser) -> None:
     churn.add_argument("--churn", metavar="SHARE", type=share, help="keep this share of the device live: 0.95")
     churn.add_argument("--churn-limit", metavar="SIZE", type=memory, default=48 << 30, help="its memory (48GiB)")
     churn.add_argument("--churn-requests", metavar="N", type=positive, default=600, help="how many (600)")
-    churn.add_argument("--seed", type=int, default=7, help="of the random sizes and frees (7)")
+    churn.add_argument("--seed", metavar="N", type=whole, default=7, help="of the random sizes and frees (7)")
 
 
 def _traces(arguments: argparse.Namespace) -> Iterator[tuple[_gmlake.Trace, int | None]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gmlake_jax import stats_file
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import whole
 from gmlake_jax.untrusted import visible
 
 
@@ -34,7 +35,7 @@ class Stats(Command):
 
     def prepare(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", help="a statistics file")
-        parser.add_argument("--device", type=int, default=0, help="which device of the program (default: 0)")
+        parser.add_argument("--device", metavar="N", type=whole, default=0, help="its CUDA ordinal in the program (0)")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def run(self, arguments: argparse.Namespace) -> int:

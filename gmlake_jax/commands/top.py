@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.commands.values import seconds
+from gmlake_jax.commands.values import seconds, whole
 from gmlake_jax.output import is_terminal
 from gmlake_jax.sizes import format_bytes
 
@@ -55,7 +55,7 @@ class Top(Command):
         parser.add_argument("--json", action="store_true", help="print once: one JSON object a program")
         parser.add_argument("--interval", metavar="S", type=seconds, default=1.0, help="seconds between looks (1)")
         parser.add_argument(
-            "--pid", metavar="PID", type=int, action="append", help="only this program; may be repeated"
+            "--pid", metavar="PID", type=whole, action="append", help="only this program; may be repeated"
         )
 
     def run(self, arguments: argparse.Namespace) -> int:

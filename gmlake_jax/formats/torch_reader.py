@@ -55,10 +55,15 @@ def _check_entries(lists: list[Any], most: int) -> None:
     """One list that is referred to again and again is small in a file and large in a recording."""
     if not all(isinstance(entries, list) for entries in lists) or sum(map(len, lists)) > most:
         raise HistoryError("its segments and traces are no lists, or refer to the same entries again and again")
-    for entry in (entry for entries in lists for entry in entries):
-        for name in _NUMBERS:
-            if not is_whole(entry.get(name) or 0, -MOST, MOST):
-                raise HistoryError(f"{name} is {brief(entry[name], 40)}, which is no whole number of 62 bits")
+    for entries in lists:
+        for entry in entries:
+            _check_numbers(entry)
+
+
+def _check_numbers(entry: dict[str, Any]) -> None:
+    for name in _NUMBERS:
+        if not is_whole(entry.get(name) or 0, -MOST, MOST):
+            raise HistoryError(f"{name} is {brief(entry[name], 40)}, which is no whole number of 62 bits")
 
 
 def _device_of(content: dict[str, Any]) -> int:

@@ -203,15 +203,18 @@ def _column_to_json(name: str, column: str, rows: Table) -> list[Any]:
     return [words(value).name.lower() for value in values] if words else values
 
 
-def _column_from_json(name: str, column: str, values: Any) -> NDArray[Any]:
+def _column_from_json(name: str, column: str, values: list[Any]) -> NDArray[Any]:
     words = _words_of(name, column)
     numbers = np.array([words[value.upper()] for value in values] if words else values)
-    if not isinstance(values, list) or numbers.ndim != 1 or not (numbers.dtype.kind in "iu" or not values):
-        raise HistoryError(f"table {name!r}: column {column} must be a list of whole numbers")
-    bounds = np.iinfo(_dtype_of(name)[column])
-    if values and not bounds.min <= numbers.min() <= numbers.max() <= bounds.max:
-        raise HistoryError(f"table {name!r}: column {column} has numbers from {bounds.min} to {bounds.max} only")
+    if numbers.size and not _fit(numbers, np.iinfo(_dtype_of(name)[column])):
+        raise HistoryError(f"table {name!r}: column {column} must be whole numbers of {_dtype_of(name)[column]}")
     return numbers
+
+
+def _fit(numbers: NDArray[Any], bounds: np.iinfo) -> bool:
+    """Whether they are a list of whole numbers within these bounds."""
+    whole = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+    return whole and bool(bounds.min <= numbers.min() and numbers.max() <= bounds.max)
 
 
 def json_bytes(history: History) -> bytes:
@@ -225,14 +228,20 @@ def json_bytes(history: History) -> bytes:
 
 def _table_from_json(name: str, columns: Any) -> Table:
     dtype = _dtype_of(name)
-    fits = isinstance(columns, dict) and set(columns) == set(dtype.names or ())
-    if not fits or len({len(values) for values in columns.values()}) > 1:
+    if not _are_columns(columns, dtype.names or ()):
         raise HistoryError(f"table {name!r} needs columns of equal length: {', '.join(dtype.names or ())}")
-    converted = {column: _column_from_json(name, column, values) for column, values in columns.items()}
-    rows = np.zeros(max(map(len, converted.values())), dtype)
-    for column, values in converted.items():
-        rows[column] = values
+    rows = np.zeros(max(map(len, columns.values())), dtype)
+    for column, values in columns.items():
+        rows[column] = _column_from_json(name, column, values)
     return rows
+
+
+def _are_columns(columns: Any, names: tuple[str, ...]) -> bool:
+    """Lists of one length under these names."""
+    if not isinstance(columns, dict) or set(columns) != set(names):
+        return False
+    lists = all(isinstance(values, list) for values in columns.values())
+    return lists and len({len(values) for values in columns.values()}) == 1
 
 
 def _load_json(path: str | Path) -> History:
