@@ -11,7 +11,6 @@ import json
 import pickle
 import struct
 import zipfile
-import zlib
 
 import histories
 import numpy as np
@@ -20,6 +19,7 @@ from gmlake_jax import live_page
 from gmlake_jax.formats.leases import rmm_bytes, trace_bytes
 from gmlake_jax.formats.torch_writer import torch_bytes
 from gmlake_jax.history.files import json_bytes, npz_bytes, to_parts
+from gmlake_jax.history.schema import EVENT
 
 NESTED = "[" * 100_000
 ODD_VALUES = (
@@ -324,5 +324,15 @@ def reference_bomb(count=100_000):
     return pickle.dumps({"segments": [segment] * count, "device_traces": [[]]}, 4)
 
 
-def compressed_zeros(size):
-    return zlib.compress(bytes(size))
+def event_header(size):
+    """The header of an array of events that takes `size` bytes; the rest of the rows is zeros."""
+    count = size // EVENT.itemsize
+    text = f"{{'descr': {EVENT.descr!r}, 'fortran_order': False, 'shape': ({count},), }}".ljust(501) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+def many_entries(count):
+    """An archive whose directory is all that it has: Python makes an object of each entry."""
+    entry = b"PK\x01\x02".ljust(46, b"\0")
+    directory = entry * count
+    return b"PK\x03\x04" + directory + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(directory), 4, 0)

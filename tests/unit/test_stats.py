@@ -212,7 +212,7 @@ HUGE = [1 << 48, 1 << 63, 10**30, 10**5000, -1, "9" * 400, "99999999TiB"]
 def test_numbers_out_of_all_bounds_are_refused_in_one_line(active, number):
     calls = (lambda: gmlake_jax.trim(number, 0), lambda: gmlake_jax.empty_cache(0, number))
     for call in calls:
-        with pytest.raises(ValueError, match="size|must be") as error:
+        with pytest.raises(ValueError, match=r"size|must be") as error:
             call()
         assert str(error.value).isprintable()
         assert len(str(error.value)) < 500
