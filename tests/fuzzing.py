@@ -69,6 +69,19 @@ def try_file(kind, seed):
     check_outcome(code, errors, name)
 
 
+PICTURES = ("timeline", "layout", "fragmentation", "compare")
+PLOT_VERBS = tuple(["plot", "IN", "--kind", picture, "-o", "OUT.svg", "--force"] for picture in PICTURES)
+
+
+def try_picture(_, seed):
+    """Pictures take a while each, so few are drawn."""
+    name = "damaged.file"
+    kind = ("npz", "json", "torch", "trace")[seed // len(PLOT_VERBS) % 4]
+    Path(name).write_bytes(damage.damaged(kind, seed))
+    code, errors = run_verb([name if word == "IN" else word for word in PLOT_VERBS[seed % len(PLOT_VERBS)]])
+    check_outcome(code, errors, name)
+
+
 def check_outcome(code, errors, name):
     if code == 0:
         if errors:
@@ -239,7 +252,7 @@ def try_sparse(_, seed):
 
 PARTS = {
     **dict.fromkeys(damage.KINDS, try_file),
-    **{"page": try_page, "option": try_option, "call": try_call, "argument": try_argument},
+    **{"picture": try_picture, "page": try_page, "option": try_option, "call": try_call, "argument": try_argument},
     **{"bomb": try_bomb, "sparse": try_sparse},
 }
 

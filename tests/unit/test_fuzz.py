@@ -23,8 +23,8 @@ MOST_BYTES = 512 << 20
 
 # How many inputs of each kind: 10,000 in all.
 COUNTS = {
-    **{"npz": 2200, "json": 1400, "trace": 1200, "rmm": 600, "torch": 1000, "stats": 600},
-    **{"page": 1000, "option": 900, "call": 700, "argument": 400},
+    **{"npz": 2000, "json": 1400, "trace": 1200, "rmm": 600, "torch": 1000, "stats": 600},
+    **{"picture": 200, "page": 1000, "option": 900, "call": 700, "argument": 400},
 }
 BOMBS = 11
 SPARSE = 5
