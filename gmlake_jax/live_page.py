@@ -224,10 +224,13 @@ def _pages_of_our_namespace(folder: Path) -> Iterator[tuple[int, Path]]:
     """Process and page, of all processes that have the numbers which they have for us."""
     if not _proc_is_ours():
         return
-    names = (_NAME.fullmatch(name) for name in os.listdir(folder))
+    try:
+        names = os.listdir(folder)
+    except OSError:  # a container may have no /dev/shm
+        return
     own = str(_pid_namespace())
-    found = sorted((int(match[2]), match[0]) for match in names if match and match[1] == own)
-    yield from ((pid, folder / name) for pid, name in found)
+    matches = (match for name in names if (match := _NAME.fullmatch(name)) and match[1] == own)
+    yield from ((pid, folder / name) for pid, name in sorted((int(match[2]), match[0]) for match in matches))
 
 
 def running_pages(folder: Path = _FOLDER) -> Iterator[dict[str, Any]]:

@@ -229,6 +229,14 @@ def test_many_pages_that_are_never_whole_cost_little_time(folder, monkeypatch):
     assert time.monotonic() - started < 2
 
 
+def test_without_the_folder_there_is_no_page(folder, capsys):
+    folder.rmdir()
+    assert main(["top", "--once"]) == 1
+    assert "no program of yours" in capsys.readouterr().out
+    with pytest.raises(OSError, match="No such file"):
+        Page(folder)
+
+
 def test_no_room_means_no_page(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
