@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 from test_stats import RAW
@@ -84,3 +86,10 @@ def test_a_closed_stderr_is_no_error(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     say("nobody hears it")
     assert not is_terminal(None)
+
+
+def test_nothing_else_in_the_package_writes_files_or_loads_arrays_and_pickles():
+    package = Path(stats_file.__file__).parent
+    other_ways = re.compile(r"np\.load\(|write_text\(|write_bytes\(|pickle\.loads?\(|open\([^)]*[\"'][wax]b?[\"']")
+    found = {path.name for path in package.rglob("*.py") if other_ways.search(path.read_text())}
+    assert found == set()
