@@ -7,6 +7,10 @@ import os
 def initialize() -> None:
     """Called by JAX when it discovers plugins, before or after the stock CUDA plugin: the order does not matter."""
     if "GMLAKE" in os.environ:
+        if "GMLAKE_EMULATOR_CHILDREN" in os.environ:
+            from gmlake_jax.emulator import start_as_child
+
+            start_as_child()
         from gmlake_jax.activation import activate_from_environment
 
         activate_from_environment()

@@ -6,6 +6,7 @@ Two ways lead here: the entry point (GMLAKE=1), where nothing may fail, because 
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import sys
@@ -28,10 +29,13 @@ class _Process:
 
     lock: threading.Lock
     options: Options | None = None  # those installed
-    reason: str = "GMLAKE is not set; set GMLAKE=1, or call gmlake_jax.enable() before the first use of a device"
+    reason: str | None = None  # why there are none; None where nobody has asked yet
 
 
 _process = _Process(threading.Lock())
+
+_NOT_ASKED = "GMLAKE is not set; set GMLAKE=1, or call gmlake_jax.enable() before the first use of a device"
+_TOO_LATE = "GMLAKE was set too late, JAX already uses its devices; start anew and set it before JAX's first use"
 
 
 def _devices_in_use() -> bool:
@@ -40,6 +44,12 @@ def _devices_in_use() -> bool:
     bridge = sys.modules.get("jax._src.xla_bridge")
     question = getattr(bridge, "backends_are_initialized", None)
     return bool(question()) if callable(question) else False
+
+
+def _chosen_platforms() -> str | None:
+    """The platforms that jax.config names; None where JAX is not imported, or has none but those of the environment."""
+    chosen = getattr(getattr(sys.modules.get("jax"), "config", None), "jax_platforms", None)
+    return chosen if isinstance(chosen, str) else None
 
 
 def _install(options: Options) -> None:
@@ -88,7 +98,9 @@ def _install_once(options: Options) -> None:
     if _process.options == options:
         return
     if _process.options is not None:
-        raise ConfigError("gmlake_jax is already enabled with other options; give all options in one place")
+        raise ConfigError(
+            f"gmlake_jax is already enabled with other options ({_differences(options)}); give all options in one place"
+        )
     _install(options)
     _process.options = options
     _register_stats_file(options.stats_file)
@@ -97,20 +109,36 @@ def _install_once(options: Options) -> None:
     _register_recording(options.record)
 
 
+def _differences(options: Options) -> str:
+    """What is in force, and what was asked for now."""
+    old, new = (dataclasses.asdict(each) for each in (_process.options or Options(), options))
+    changed = [name for name in old if old[name] != new[name]]
+    return ", ".join(f"{name} is {_shown(old[name])}, not {_shown(new[name])}" for name in changed)
+
+
+def _shown(value: Any) -> str:
+    return str(config.Limit(**value)) if isinstance(value, dict) else str(value)
+
+
 def _step_aside(reason: str, level: int) -> None:
     _process.reason = reason
     _logger.log(level, "gmlake_jax: %s; JAX keeps its own allocator", reason)
 
 
 def activate_from_environment() -> None:
-    """What the entry point does when GMLAKE is set. Never raises: JAX runs on with its own allocator instead."""
+    """What the entry point does when GMLAKE is set. Never raises: JAX runs on with its own allocator instead.
+
+    Where the program has called `enable()` before, that is what counts.
+    """
     with _process.lock:
+        if _process.options is not None:
+            return
         try:
             options = config.read_options()
             if not options.enabled:
                 _process.reason = "GMLAKE switches it off; set GMLAKE=1"
                 return
-            if (reason := config.reason_to_step_aside()) is not None:
+            if (reason := config.reason_to_step_aside(platforms=_chosen_platforms())) is not None:
                 _step_aside(reason, logging.WARNING)
                 return
             _install_once(options)
@@ -131,7 +159,7 @@ def enable(**options: Any) -> None:
     with _process.lock:
         if _process.options is None and _devices_in_use():
             raise ConfigError("enable() comes too late, JAX already uses its devices; call it right after the imports")
-        if (reason := config.reason_to_step_aside()) is not None:
+        if (reason := config.reason_to_step_aside(platforms=_chosen_platforms())) is not None:
             raise ConfigError(reason)
         _install_once(resolved)
 
@@ -148,7 +176,25 @@ def may_become_active() -> bool:
 
 def state() -> str:
     """One line: what is active, or why nothing is."""
-    return open_library().state() if _process.options is not None else _process.reason
+    if _process.options is not None:
+        return _state_of_installed()
+    if _process.reason is None and config.is_asked_for() and _devices_in_use():
+        return _TOO_LATE
+    return _process.reason or _NOT_ASKED
+
+
+def _state_of_installed() -> str:
+    library = open_library()
+    text = library.state()
+    if text.startswith("installed") and _devices_in_use() and library.num_devices() == 0:
+        return f"installed, but JAX has no CUDA device in this process; it runs on {_platform_in_use()}"
+    return text
+
+
+def _platform_in_use() -> str:
+    import jax
+
+    return str(jax.default_backend())
 
 
 def installed_options() -> Options | None:

@@ -5,15 +5,19 @@ A wrong type is a TypeError, a value that makes no sense a ValueError, as Python
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gmlake_jax.sizes import parse_bytes
+from gmlake_jax.sizes import MOST_BYTES, parse_bytes
+from gmlake_jax.untrusted import brief
 
 
 def _a(value: object) -> str:
-    return f"{type(value).__name__} {value!r:.60}"
+    """What a value is, for a message of one line."""
+    try:
+        return f"{type(value).__name__} {brief(repr(value), 60)}"
+    except ValueError:  # Python does not print integers of more than 4300 digits
+        return f"a huge {type(value).__name__}"
 
 
 def check_name(what: str, name: Any) -> str:
@@ -23,7 +27,7 @@ def check_name(what: str, name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{what} takes a name, a str; this is {_a(name)}")
     if "\0" in name or not name.isprintable():
-        raise ValueError(f"{what}: a name is made of printable characters; this is {name!r}")
+        raise ValueError(f"{what}: a name is made of printable characters; this is {brief(repr(name), 60)}")
     return name
 
 
@@ -44,16 +48,16 @@ def check_function(what: str, function: Any) -> Callable[..., Any]:
 def check_seconds(what: str, seconds: Any) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(f"{what} takes seconds, a number; this is {_a(seconds)}")
-    if not (math.isfinite(seconds) and 0 <= seconds <= 1e6):
-        raise ValueError(f"{what} takes seconds from 0 to a million; this is {seconds}")
+    if not 0 <= seconds <= 1e6:  # not so for NaN, either
+        raise ValueError(f"{what} takes seconds from 0 to a million; this is {brief(seconds, 40)}")
     return float(seconds)
 
 
 def check_count(what: str, count: Any, least: int) -> int:
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"{what} takes a whole number; this is {_a(count)}")
-    if not least <= count < 1 << 48:
-        raise ValueError(f"{what} is {count}; it must be at least {least}, and below 2^48")
+    if not least <= count < MOST_BYTES:
+        raise ValueError(f"{what} is {brief(count, 40)}; it must be at least {least}, and below 2^48")
     return count
 
 

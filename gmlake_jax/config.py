@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gmlake_jax.errors import ConfigError
+from gmlake_jax.output import resolved, try_folder
 from gmlake_jax.sizes import format_bytes, parse_bytes
+from gmlake_jax.untrusted import brief
 
 _LONGEST_S = 1_000_000
+_MOST_EVENTS = 1 << 30  # of 56 bytes
 _TRUE = ("1", "true", "on", "yes")
 _FALSE = ("0", "false", "off", "no", "")
 
@@ -62,46 +65,56 @@ def parse_limit(value: Any) -> Limit:
     if isinstance(value, Limit):
         return value
     text = str(value).strip()
-    if re.fullmatch(r"\d+(\.\d+)?\s*%", text):
+    if re.fullmatch(r"\d+(\.\d+)?\s*%", text, re.ASCII):
         return _parse_share(text.rstrip("% "))
-    if re.fullmatch(r"\d+(\.\d+)?\s*([kmgt]i?b|b)?", text, re.IGNORECASE):
+    if re.fullmatch(r"\d+(\.\d+)?\s*([kmgt]i?b|b)?", text, re.IGNORECASE | re.ASCII):
         return _parse_size(text)
     raise ValueError("expected bytes (21474836480), a size (20GiB) or a share of the device (80%)")
 
 
 def _parse_seconds(value: Any) -> float:
     text = str(value).strip()
-    if not re.fullmatch(r"\d+(\.\d+)?", text) or float(text) > _LONGEST_S:
+    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) or float(text) > _LONGEST_S:
         raise ValueError(f"expected seconds, from 0 to {_LONGEST_S:,}")
     return float(text)
 
 
 def _parse_path(value: Any) -> str:
-    path = os.path.expanduser(str(value))
-    if not os.path.exists(path):
+    path = resolved(str(value))
+    if not os.path.isfile(path):
         raise ValueError("there is no such file")
     return path
 
 
 def _parse_new_file(value: Any) -> str:
-    path = os.path.expanduser(str(value))
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        raise ValueError("there is no such folder")
+    """Tried now, because the file is written when the program ends, and its data would be lost."""
+    path = resolved(str(value))
+    _try(path.replace("%p", str(os.getpid())))
     return path
 
 
 def _parse_folder(value: Any) -> str:
-    path = os.path.expanduser(str(value))
-    if not os.path.isdir(path):
-        raise ValueError("there is no such folder")
+    path = resolved(str(value))
+    _try(os.path.join(path, "report"))
     return path
 
 
+def _try(path: str) -> None:
+    if "\0" in path:
+        raise ValueError("a path has no null character")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise ValueError("there is no such folder")
+    try:
+        try_folder(path)
+    except OSError as error:
+        raise ValueError(f"no file can be written there: {error.strerror}") from None
+
+
 def _parse_count(value: Any) -> int:
-    count = int(str(value).replace("_", ""))
-    if count < 1:
-        raise ValueError("expected a number of at least 1")
-    return count
+    text = str(value).replace("_", "")
+    if not re.fullmatch(r"\d{1,12}", text, re.ASCII) or not 1 <= int(text) <= _MOST_EVENTS:
+        raise ValueError(f"expected a whole number from 1 to {_MOST_EVENTS:,}")
+    return int(text)
 
 
 def _option(default: Any, parse: Callable[[Any], Any], effect: str) -> Any:
@@ -121,7 +134,7 @@ class Options:
     verbose: bool = _option(False, _parse_bool, "one line on stderr when a device becomes active")
     driver: str | None = _option(None, _parse_path, "libcuda.so.1 to load in place of the system's")
     stock_plugin: str | None = _option(None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one")
-    stats_file: str | None = _option(None, str, "JSON file that gets the memory statistics when the program ends")
+    stats_file: str | None = _option(None, _parse_new_file, "JSON file that gets the statistics when the program ends")
     top: bool = _option(True, _parse_bool, "show the memory statistics to gmlake top")
     record: str | None = _option(None, _parse_new_file, "file that gets a recording of the whole program")
     record_events: int = _option(1_000_000, _parse_count, "how many events that recording keeps")
@@ -143,14 +156,16 @@ def _parse(name: str, value: Any, shown_as: str) -> Any:
     try:
         return _FIELDS[name].metadata["parse"](value)
     except ValueError as error:
-        raise ConfigError(f"{shown_as}={value}: {error}; correct it or unset it") from None
+        raise ConfigError(f"{shown_as}={brief(value)}: {brief(error)}; correct it or unset it") from None
 
 
 def _reject_unknown(variables: Mapping[str, str]) -> None:
     for variable in variables:
         if variable not in _NAME_OF_VARIABLE and not variable.startswith(_OTHER_PREFIXES):
             known = ", ".join(sorted(_NAME_OF_VARIABLE))
-            raise ConfigError(f"{variable} is not a variable of gmlake_jax; unset it, or correct it to one of {known}")
+            raise ConfigError(
+                f"{brief(variable)} is not a variable of gmlake_jax; unset it, or correct it to one of {known}"
+            )
 
 
 def _from_gmlake_variables(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -163,7 +178,7 @@ def _from_gmlake_variables(environ: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-_FRACTION = re.compile(r"(\d*\.?\d+)(?:(\+)|-(\d*\.?\d+))?")
+_FRACTION = re.compile(r"(\d*\.?\d+)(?:(\+)|-(\d*\.?\d+))?", re.ASCII)
 
 
 def parse_mem_fraction(text: str) -> Limit:
@@ -189,7 +204,7 @@ def _xla_limit(environ: Mapping[str, str]) -> Limit | None:
     try:
         return parse_mem_fraction(text)
     except ValueError as error:
-        raise ConfigError(f"{name}={text}: {error}; correct it or unset it") from None
+        raise ConfigError(f"{name}={brief(text)}: {brief(error)}; correct it or unset it") from None
 
 
 def _from_xla_variables(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -206,14 +221,14 @@ def _reject_other_allocator(environ: Mapping[str, str]) -> None:
     allocator = environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "")
     if allocator.lower() not in ("", "default"):
         raise ConfigError(
-            f"XLA_PYTHON_CLIENT_ALLOCATOR={allocator} asks for another allocator than gmlake_jax; unset one of the two"
+            f"XLA_PYTHON_CLIENT_ALLOCATOR={brief(allocator)} asks for another allocator; unset one of the two"
         )
 
 
 def _from_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name in arguments:
         if name not in _FIELDS:
-            raise ConfigError(f"enable() has no option {name}; its options are {', '.join(_FIELDS)}")
+            raise ConfigError(f"enable() has no option {brief(name)}; its options are {', '.join(_FIELDS)}")
     return {name: _parse(name, value, name) for name, value in arguments.items() if value is not None}
 
 
@@ -226,12 +241,29 @@ def read_options(environ: Mapping[str, str] = os.environ, **arguments: Any) -> O
     return Options(**(_from_xla_variables(environ) | ours))
 
 
-def reason_to_step_aside(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Why the allocator should leave this process alone although it was asked for; None where it should not."""
+def is_asked_for(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment switches the allocator on, whatever else it says."""
+    return environ.get("GMLAKE", "").strip().lower() in _TRUE
+
+
+def reason_to_step_aside(environ: Mapping[str, str] = os.environ, platforms: str | None = None) -> str | None:
+    """Why the allocator should leave this process alone although it was asked for; None where it should not.
+
+    `platforms`: what jax.config names, where it does, which JAX follows and not the environment.
+    """
     unified = environ.get("TF_FORCE_UNIFIED_MEMORY", "")
     if unified.lower() not in ("", "0", "false"):
         return f"TF_FORCE_UNIFIED_MEMORY={unified} asks for unified memory, which gmlake_jax does not serve; unset it"
-    platforms = environ.get("JAX_PLATFORMS", "")
-    if platforms and not {"cuda", "gpu"} & {name.strip() for name in platforms.split(",")}:
-        return f"JAX_PLATFORMS={platforms} leaves out cuda, so there is no device to serve"
+    name = "JAX_PLATFORMS" if platforms is None or platforms == environ.get("JAX_PLATFORMS") else "jax_platforms"
+    named = environ.get("JAX_PLATFORMS", "") if platforms is None else platforms
+    if named and not {"cuda", "gpu"} & {each.strip() for each in named.split(",")}:
+        return f"{name}={brief(named)} leaves out cuda, so there is no device to serve"
     return None
+
+
+def with_paths_resolved(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that name a path, each with the path as seen from the present folder, for a program that may go to
+    another one before they are read. ConfigError as for `read_options`."""
+    options = read_options(environ)
+    values = {variable: getattr(options, name) for variable, name in _NAME_OF_VARIABLE.items()}
+    return {variable: values[variable] for variable in environ if isinstance(values.get(variable), str)}

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import logging
 import os
 import sys
 from pathlib import Path
 
+from gmlake_jax.arguments import check_count
 from gmlake_jax.errors import GmlakeError
+
+_logger = logging.getLogger("gmlake_jax")
 
 DEVICE_KIND = "NVIDIA Emulated sm_90"
 
@@ -75,6 +79,33 @@ def start(
     os.environ.update({f"GMLAKE_EMULATOR_{name}": _text(value) for name, value in given.items() if value is not None})
     _load_libraries()
     _prepare_jax()
+
+
+def start_in_children() -> None:
+    """Processes that this one starts get an emulated machine of their own when JAX looks for its plugins, or say why
+    not: those of multiprocessing's spawn, say, in which nobody calls `start`."""
+    os.environ["GMLAKE_EMULATOR_CHILDREN"] = "1"
+
+
+def start_as_child() -> None:
+    """What such a process does. JAX is imported by then, and may have loaded NVIDIA's libraries, which stay."""
+    if is_running():
+        return
+    if foreign := _foreign_libraries():
+        _logger.warning(
+            "gmlake_jax: no emulated device in this child process, NVIDIA's %s is loaded already; "
+            "call gmlake_jax.emulator.start() in it before it imports jax",
+            ", ".join(foreign),
+        )
+        return
+    _load_libraries()
+    _prepare_jax()
+
+
+def _foreign_libraries() -> list[str]:
+    """Which of the libraries that are emulated are loaded from elsewhere."""
+    loaded = {Path(line.split()[-1]) for line in Path("/proc/self/maps").read_text(errors="replace").splitlines()}
+    return sorted({path.name for path in loaded if path.name in _LIBRARIES and path.parent != library_folder()})
 
 
 def _text(value: str | int) -> str:
@@ -139,6 +170,10 @@ def _ask(name: str, *arguments: bytes | int) -> int:
     return int(function(*arguments))
 
 
+def _device(device: int) -> int:
+    return check_count("device", device, 0) & 0x7FFF_FFFF
+
+
 def violations(rule: str | None = None) -> int:
     """CUDA's rules that this process has broken so far: all, or one by its name (cc/emulator/log.h)."""
     if rule is None:
@@ -178,16 +213,16 @@ def launches() -> int:
 
 def used(device: int = 0) -> int:
     """Physical memory of a device that is taken, in bytes."""
-    return _ask("used", device)
+    return _ask("used", _device(device))
 
 
 def peak(device: int = 0) -> int:
     """The highest `used` since the start or `reset_peak`."""
-    return _ask("peak", device)
+    return _ask("peak", _device(device))
 
 
 def reset_peak(device: int = 0) -> None:
-    _ask("reset_peak", device)
+    _ask("reset_peak", _device(device))
 
 
 def blocks() -> int:

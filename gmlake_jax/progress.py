@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gmlake_jax.output import is_terminal
+
 Advance = Callable[[float], None]
 
 _WIDTH = 30
@@ -14,7 +16,7 @@ _WIDTH = 30
 @contextmanager
 def progress_bar(label: str) -> Iterator[Advance]:
     """Gives a function to be called with the share done, 0 to 1; the bar is gone when the block ends."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield lambda share: None
         return
     try:

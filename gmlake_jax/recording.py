@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from gmlake_jax import activation
 from gmlake_jax.arguments import check_count, check_function, check_name
 from gmlake_jax.errors import GmlakeError
 from gmlake_jax.library import open_library
+from gmlake_jax.output import say
 from gmlake_jax.stats import DeviceLike, active_index, derive
 
 if TYPE_CHECKING:
@@ -146,21 +148,26 @@ class annotate:  # noqa: N801 - used like a function
     >>> @gmlake_jax.annotate("loading")
     ... def load(path): ...
 
-    Costs less than a microsecond. Name kinds of work, not single steps: names are kept for good.
+    Costs less than a microsecond. Several threads may enter one object. Name kinds of work, not single
+    steps: names are kept for good.
     """
 
     def __init__(self, name: str):
         self._name = check_name("annotate", name)
-        self._before: list[int] = []  # one per entry that is open
+        self._before: dict[int, list[int]] = {}  # of each thread, one for each entry that is open there
 
     def __enter__(self) -> annotate:
         if activation.may_become_active():
-            self._before.append(open_library().enter_label(self._name))
+            label = open_library().enter_label(self._name)
+            self._before.setdefault(threading.get_ident(), []).append(label)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before:
-            open_library().leave_label(self._before.pop())
+        thread = threading.get_ident()
+        if opened := self._before.get(thread):
+            open_library().leave_label(opened.pop())
+            if not opened:
+                del self._before[thread]
 
     def __call__(self, function: _Function) -> _Function:
         check_function(f"annotate({self._name!r})", function)
@@ -173,12 +180,20 @@ class annotate:  # noqa: N801 - used like a function
         return annotated  # type: ignore[return-value]
 
 
+def _write_recordings() -> None:
+    """The program ends with what it ended with, so a failure is one line here and no more."""
+    try:
+        open_library().write_recordings()
+    except RuntimeError as error:
+        say(f"[gmlake_jax] the recording is lost: {error}")
+
+
 def write_at_exit() -> None:
     """Writes the recordings that GMLAKE_RECORD asked for when this process ends, before JAX gives its arrays up."""
     pid = os.getpid()
 
     def write() -> None:
         if os.getpid() == pid:  # not in a forked child
-            open_library().write_recordings()
+            _write_recordings()
 
     atexit.register(write)

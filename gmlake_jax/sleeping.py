@@ -20,6 +20,7 @@ from gmlake_jax.errors import SleepError
 from gmlake_jax.library import open_library
 from gmlake_jax.sizes import format_bytes
 from gmlake_jax.stats import DeviceLike, active_index, served_devices
+from gmlake_jax.untrusted import brief
 
 Arrays = TypeVar("Arrays")
 
@@ -111,7 +112,9 @@ def _check_tag(name: str) -> None:
 
 def _dropped(level: int, tags: Sequence[str]) -> list[int]:
     if level not in (1, 2):
-        raise SleepError(f"level={level!r}: 1 keeps everything but the tags named, 2 drops all that is disposable")
+        raise SleepError(
+            f"level={brief(repr(level), 40)}: 1 keeps everything but the tags named, 2 drops all that is disposable"
+        )
     for name in tags:
         _check_tag(name)
     names = [name for name, known in _tags.items() if known.disposable] if level == 2 else tags

@@ -7,6 +7,7 @@ docs/stats.md defines every number.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, TypeAlias
 
 from gmlake_jax import activation
@@ -14,6 +15,8 @@ from gmlake_jax.arguments import check_size
 from gmlake_jax.config import parse_limit
 from gmlake_jax.errors import ConfigError, NotActiveError
 from gmlake_jax.library import open_library
+from gmlake_jax.sizes import format_bytes
+from gmlake_jax.untrusted import brief
 
 # A jax.Device, a CUDA ordinal, or None for the device that JAX uses by default.
 DeviceLike: TypeAlias = Any
@@ -33,13 +36,13 @@ def _default_device() -> Any:
 
 def device_index(device: DeviceLike) -> int:
     """The CUDA ordinal of a device, as this process counts them."""
-    if isinstance(device, int):
-        return device
+    if hasattr(device, "__index__"):  # NumPy's integers, too
+        return operator.index(device)
     if device is None:
         device = _default_device()
     ordinal = _cuda_ordinal(device)
     if ordinal is None:
-        raise NotActiveError(f"{device} is not a CUDA device, so gmlake_jax does not serve it")
+        raise NotActiveError(f"{brief(device, 60)} is not a CUDA device, so gmlake_jax does not serve it")
     return int(ordinal)
 
 
@@ -54,7 +57,8 @@ def active_index(device: DeviceLike) -> int:
     _require_active()
     index = device_index(device)
     if index not in open_library().ordinals():
-        raise NotActiveError(f"gmlake_jax serves no device {index} in this process")
+        known = ", ".join(map(str, open_library().ordinals()))
+        raise NotActiveError(f"gmlake_jax serves no device {brief(index, 40)} in this process; it serves {known}")
     return index
 
 
@@ -120,10 +124,12 @@ def empty_cache(device: DeviceLike = None, keep: int | str = 0) -> int:
 
 def _limit_in_bytes(limit: int | str, index: int) -> int:
     parsed = parse_limit(limit)
-    if parsed.bytes is not None:
-        return parsed.bytes
     _, total = open_library().device_memory(index)
-    return int((parsed.fraction or 0) * total)
+    if parsed.bytes is None:
+        return int((parsed.fraction or 0) * total)
+    if parsed.bytes > total > 0:
+        raise ValueError(f"the device has {format_bytes(total)} in all")
+    return parsed.bytes
 
 
 def set_memory_limit(limit: int | str, device: DeviceLike = None) -> None:
@@ -132,4 +138,4 @@ def set_memory_limit(limit: int | str, device: DeviceLike = None) -> None:
     try:
         open_library().set_limit(index, _limit_in_bytes(limit, index))
     except (RuntimeError, ValueError) as error:
-        raise ConfigError(f"the limit cannot be {limit}: {error}") from None
+        raise ConfigError(f"the limit cannot be {brief(limit, 40)}: {error}") from None

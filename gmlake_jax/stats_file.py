@@ -5,15 +5,18 @@ from __future__ import annotations
 import atexit
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from gmlake_jax._version import __version__
-from gmlake_jax.errors import CommandError
+from gmlake_jax.errors import CommandError, GmlakeError
 from gmlake_jax.library import open_library
+from gmlake_jax.output import say, write_file
 from gmlake_jax.stats import derive
+from gmlake_jax.stats_schema import check_stats
+from gmlake_jax.untrusted import MIB, brief, parse_json, read_regular
 
 _FORMAT = "gmlake-stats-1"
+_MOST_BYTES = 16 * MIB
 
 
 def _collect() -> dict[str, Any]:
@@ -29,8 +32,12 @@ def _collect() -> dict[str, Any]:
     }
 
 
-def _write(path: Path) -> None:
-    path.write_text(json.dumps(_collect(), indent=1) + "\n")
+def _write(path: str) -> None:
+    """The program ends with what it ended with, so a failure is one line here and no more."""
+    try:
+        write_file(path, json.dumps(_collect(), indent=1) + "\n", force=True)
+    except (GmlakeError, RuntimeError) as error:
+        say(f"[gmlake_jax] the memory statistics are lost: {error}")
 
 
 def write_at_exit(path: str) -> None:
@@ -39,7 +46,7 @@ def write_at_exit(path: str) -> None:
 
     def write() -> None:
         if os.getpid() == pid:  # not in a forked child
-            _write(Path(path.replace("%p", str(pid))))
+            _write(path.replace("%p", str(pid)))
 
     atexit.register(write)
 
@@ -47,13 +54,16 @@ def write_at_exit(path: str) -> None:
 def read(path: str) -> dict[str, Any]:
     """The content of such a file; CommandError where it is none."""
     try:
-        content = json.loads(Path(path).read_text())
+        content = parse_json(read_regular(path, _MOST_BYTES))
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise CommandError(f"{path}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one")
+        check_stats(content)
     except FileNotFoundError:
         raise CommandError(f"{path}: no such file; a program run with GMLAKE_STATS_FILE={path} writes it") from None
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise CommandError(f"{path}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one")
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise CommandError(f"{path}: cannot be read: {brief(error)}") from None
     return content
 
 
@@ -62,7 +72,7 @@ def read_device(path: str, device: int) -> dict[str, Any]:
     content = read(path)
     devices: list[dict[str, Any]] = content["devices"]
     if not devices:
-        raise CommandError(f"{path}: the program had no device under gmlake_jax ({content['state']})")
+        raise CommandError(f"{path}: the program had no device under gmlake_jax ({brief(content.get('state'))})")
     ordinals: list[int] = content.get("ordinals", list(range(len(devices))))
     if device not in ordinals:
         raise CommandError(f"{path}: no device {device}; the program had {', '.join(map(str, ordinals))}")

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gmlake_jax.errors import NotActiveError
 from gmlake_jax.sizes import format_bytes
+from gmlake_jax.untrusted import brief, visible
 
 Stats = Mapping[str, Any]
 
@@ -62,7 +64,7 @@ def _state_lines(stats: Stats) -> list[str]:
 
 def _way_lines(stats: Stats) -> list[str]:
     rows = [
-        format_row(f"{way}: {_WAYS[way]}", f"{entry['count']:,}", format_bytes(entry["bytes"]))
+        format_row(visible(f"{way}: {_WAYS.get(way, '')}"), f"{entry['count']:,}", format_bytes(entry["bytes"]))
         for way, entry in stats["ways"].items()
     ]
     return [format_row("served by", "requests", "bytes"), *rows, format_row("refused", f"{stats['num_failures']:,}")]
@@ -70,14 +72,14 @@ def _way_lines(stats: Stats) -> list[str]:
 
 def _driver_lines(stats: Stats) -> list[str]:
     calls = {name: count for name, count in stats["driver_calls"].items() if name != "time_us" and count}
-    parts = [f"{name} {count:,}" for name, count in calls.items()] or ["none"]
+    parts = [f"{visible(name)} {count:,}" for name, count in calls.items()] or ["none"]
     return ["  driver calls: " + ", ".join(parts), f"  time in them: {stats['driver_calls']['time_us'] / 1000:,.1f} ms"]
 
 
 def format_summary(stats: Stats, title: str) -> str:
     """One device on one screen. Statistics of JAX's own allocator have fewer lines."""
     blocks = [_size_lines(stats), _state_lines(stats)]
-    if "ways" in stats:
+    if stats.keys() >= {"ways", "num_failures", "driver_calls"}:
         blocks += [_way_lines(stats), _driver_lines(stats)]
     rule = "-" * _WIDTH
     return "\n".join([title, rule, f"\n{rule}\n".join("\n".join(block) for block in blocks)])
@@ -91,9 +93,18 @@ def format_comparison(columns: Mapping[str, Stats], rows: Sequence[tuple[str, st
 
 
 def _jax_device(device: Any) -> Any:
+    """A device of JAX as it is; a number is a CUDA ordinal, which need not be the place in JAX's list."""
     import jax
 
-    return jax.local_devices()[device or 0] if device is None or isinstance(device, int) else device
+    if device is None:
+        return jax.local_devices()[0]
+    if not hasattr(device, "__index__"):
+        return device
+    known = {getattr(each, "local_hardware_id", None): each for each in jax.local_devices()}
+    if device not in known:
+        numbers = ", ".join(str(number) for number in known if number is not None)
+        raise NotActiveError(f"JAX has no device {brief(device, 40)} in this process; it has {numbers or 'none'}")
+    return known[device]
 
 
 def current_stats(device: Any = None) -> Stats | None:

@@ -1,4 +1,7 @@
-"""Tables for terminals: rich's where it is installed and someone looks, aligned columns elsewhere."""
+"""Tables for terminals: rich's where it is installed and someone looks, aligned columns elsewhere.
+
+Cells may hold text of others, such as the name of a program: what a terminal would act on is shown as an escape.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gmlake_jax.output import is_terminal
+from gmlake_jax.untrusted import visible
+
 Row = Sequence[str]
 
 
 def plain_table(head: Row, rows: Sequence[Row]) -> str:
     """The first column to the left, the others to the right, two spaces between them."""
+    rows = [tuple(map(visible, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return "\n".join(_line(row, widths) for row in (head, *rows))
 
@@ -29,12 +36,12 @@ def rich_table(head: Row, rows: Sequence[Row], title: str = "") -> Any:
     for index, name in enumerate(head):
         table.add_column(name, justify="right" if index else "left", overflow="ellipsis", no_wrap=True)
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(visible(cell)) for cell in row))
     return table
 
 
 def print_table(head: Row, rows: Sequence[Row]) -> None:
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         try:
             from rich.console import Console
         except ImportError:

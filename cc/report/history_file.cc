@@ -1,10 +1,6 @@
 #include "cc/report/history_file.h"
 
-#include <errno.h>
 #include <unistd.h>
-
-#include <cstdio>
-#include <cstring>
 
 #include "cc/report/json.h"
 #include "cc/report/npz_writer.h"
@@ -74,10 +70,6 @@ std::string Meta(const std::string& about, const Snapshot& snapshot, const Recor
   return meta.Finish();
 }
 
-Status WriteError(const std::string& path) {
-  return Status(StatusCode::kInvalidArgument, path + ": cannot be written: " + std::strerror(errno));
-}
-
 }  // namespace
 
 void RebaseTimes(int64_t start_ns, Snapshot* snapshot) {
@@ -95,18 +87,6 @@ std::string EncodeHistory(const HistoryAbout& about, Snapshot snapshot, const Re
   if (recording != nullptr) AddTable("events", kEvent, recording->events, &writer);
   AddSnapshot(recording != nullptr ? "end_" : "", snapshot, &writer);
   return writer.Finish();
-}
-
-Status WriteWholeFile(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".part";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return WriteError(path);
-  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return OkStatus();
-  const Status error = WriteError(path);
-  std::remove(temporary.c_str());
-  return error;
 }
 
 }  // namespace gmlake

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/base/status.h"
+#include "cc/report/whole_file.h"  // for those who write what they encode
 #include "cc/telemetry/history.h"
 
 namespace gmlake {
@@ -22,9 +22,6 @@ void RebaseTimes(int64_t start_ns, Snapshot* snapshot);
 // `recording` may be null: then the file is of the snapshot alone. `labels`: the names behind the annotations' numbers.
 std::string EncodeHistory(const HistoryAbout& about, Snapshot snapshot, const Recording* recording,
                           const std::vector<std::string>& labels);
-
-// Puts `content` into `path`, whole or not at all.
-Status WriteWholeFile(const std::string& path, const std::string& content);
 
 }  // namespace gmlake
 

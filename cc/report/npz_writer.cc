@@ -8,14 +8,26 @@ namespace {
 constexpr uint32_t kLocalHeader = 0x04034b50;
 constexpr uint32_t kCentralHeader = 0x02014b50;
 constexpr uint32_t kEndOfArchive = 0x06054b50;
+constexpr uint32_t kEndOfArchive64 = 0x06064b50;
+constexpr uint32_t kLocator64 = 0x07064b50;
+constexpr uint32_t kVersion = 45;           // of zip: the first with zip64
 constexpr uint32_t kFirstDay = 0x00210000;  // 1980-01-01, 0:00
 
-void Put16(uint32_t value, std::string* out) {
-  for (int shift = 0; shift < 16; shift += 8) out->push_back(static_cast<char>(value >> shift));
+void Put(int bits, uint64_t value, std::string* out) {
+  for (int shift = 0; shift < bits; shift += 8) out->push_back(static_cast<char>(value >> shift));
 }
 
-void Put32(uint32_t value, std::string* out) {
-  for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(value >> shift));
+void Put16(uint32_t value, std::string* out) { Put(16, value, out); }
+void Put32(uint32_t value, std::string* out) { Put(32, value, out); }
+void Put64(uint64_t value, std::string* out) { Put(64, value, out); }
+
+// The extra field that has the numbers which do not fit into their places, each 8 bytes; none needs none.
+std::string Zip64Field(const std::string& numbers) {
+  std::string field;
+  if (numbers.empty()) return field;
+  Put16(1, &field);  // zip64
+  Put16(static_cast<uint32_t>(numbers.size()), &field);
+  return field + numbers;
 }
 
 std::array<uint32_t, 256> MakeCrcTable() {
@@ -35,19 +47,6 @@ uint32_t Crc(const std::string& data) {
   return ~crc;
 }
 
-// What both headers of an entry say of it: version, flags, method, time, sizes.
-void PutFacts(uint32_t crc, uint32_t size, size_t name_size, std::string* out) {
-  Put16(20, out);  // the version of zip that is needed
-  Put16(0, out);
-  Put16(0, out);  // stored
-  Put32(kFirstDay, out);
-  Put32(crc, out);
-  Put32(size, out);
-  Put32(size, out);
-  Put16(static_cast<uint32_t>(name_size), out);
-  Put16(0, out);
-}
-
 // The npy format, version 1.0: the header is padded so that the data begin at a multiple of 64.
 std::string NpyHeader(const std::string& dtype, size_t count) {
   std::string text = "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + std::to_string(count) + ",), }";
@@ -65,32 +64,83 @@ void NpzWriter::Add(const std::string& name, const std::string& dtype, const voi
                     size_t count) {
   std::string content = NpyHeader(dtype, count);
   content.append(static_cast<const char*>(rows), row_size * count);
-  const Entry entry{name + ".npy", Crc(content), static_cast<uint32_t>(content.size()),
-                    static_cast<uint32_t>(archive_.size())};
-  Put32(kLocalHeader, &archive_);
-  PutFacts(entry.crc, entry.size, entry.name.size(), &archive_);
-  archive_ += entry.name + content;
+  const Entry entry{name + ".npy", Crc(content), content.size(), archive_.size()};
+  PutLocalHeader(entry, &archive_);
+  archive_ += content;
   entries_.push_back(entry);
+}
+
+void NpzWriter::PutFacts(const Entry& entry, uint16_t extra_size, std::string* out) const {
+  Put16(kVersion, out);
+  Put16(0, out);
+  Put16(0, out);  // stored
+  Put32(kFirstDay, out);
+  Put32(entry.crc, out);
+  Put32(Short(entry.size), out);
+  Put32(Short(entry.size), out);
+  Put16(static_cast<uint32_t>(entry.name.size()), out);
+  Put16(extra_size, out);
+}
+
+void NpzWriter::PutLocalHeader(const Entry& entry, std::string* out) const {
+  std::string sizes;
+  if (IsLong(entry.size)) {
+    Put64(entry.size, &sizes);
+    Put64(entry.size, &sizes);
+  }
+  const std::string extra = Zip64Field(sizes);
+  Put32(kLocalHeader, out);
+  PutFacts(entry, static_cast<uint16_t>(extra.size()), out);
+  *out += entry.name + extra;
+}
+
+void NpzWriter::PutCentralHeader(const Entry& entry, std::string* out) const {
+  std::string numbers;
+  if (IsLong(entry.size)) {
+    Put64(entry.size, &numbers);
+    Put64(entry.size, &numbers);
+  }
+  if (IsLong(entry.offset)) Put64(entry.offset, &numbers);
+  const std::string extra = Zip64Field(numbers);
+  Put32(kCentralHeader, out);
+  Put16(kVersion, out);
+  PutFacts(entry, static_cast<uint16_t>(extra.size()), out);
+  out->append(10, '\0');  // no comment, first disk, no attributes
+  Put32(Short(entry.offset), out);
+  *out += entry.name + extra;
+}
+
+void NpzWriter::PutEnd(uint64_t directory_offset, uint64_t directory_size, std::string* out) const {
+  if (IsLong(directory_offset)) {
+    const uint64_t end = directory_offset + directory_size;
+    Put32(kEndOfArchive64, out);
+    Put64(44, out);  // what follows of this record
+    Put16(kVersion, out);
+    Put16(kVersion, out);
+    Put64(0, out);  // the first disk, twice
+    Put64(entries_.size(), out);
+    Put64(entries_.size(), out);
+    Put64(directory_size, out);
+    Put64(directory_offset, out);
+    Put32(kLocator64, out);
+    Put32(0, out);
+    Put64(end, out);
+    Put32(1, out);
+  }
+  Put32(kEndOfArchive, out);
+  Put32(0, out);
+  Put16(static_cast<uint32_t>(entries_.size()), out);
+  Put16(static_cast<uint32_t>(entries_.size()), out);
+  Put32(static_cast<uint32_t>(directory_size), out);
+  Put32(Short(directory_offset), out);
+  Put16(0, out);
 }
 
 std::string NpzWriter::Finish() const {
   std::string directory;
-  for (const Entry& entry : entries_) {
-    Put32(kCentralHeader, &directory);
-    Put16(20, &directory);  // the version of zip that wrote it
-    PutFacts(entry.crc, entry.size, entry.name.size(), &directory);
-    directory.append(10, '\0');  // no comment, first disk, no attributes
-    Put32(entry.offset, &directory);
-    directory += entry.name;
-  }
+  for (const Entry& entry : entries_) PutCentralHeader(entry, &directory);
   std::string end;
-  Put32(kEndOfArchive, &end);
-  Put32(0, &end);
-  Put16(static_cast<uint32_t>(entries_.size()), &end);
-  Put16(static_cast<uint32_t>(entries_.size()), &end);
-  Put32(static_cast<uint32_t>(directory.size()), &end);
-  Put32(static_cast<uint32_t>(archive_.size()), &end);
-  Put16(0, &end);
+  PutEnd(archive_.size(), directory.size(), &end);
   return archive_ + directory + end;
 }
 

@@ -40,6 +40,7 @@ class Convert(Command):
     def run(self, arguments: argparse.Namespace) -> int:
         from gmlake_jax.formats.registry import format_for, read_history
         from gmlake_jax.output import check_new, write_file
+        from gmlake_jax.untrusted import visible
 
         target = format_for(arguments.target, arguments.to)
         check_new(arguments.target, arguments.force)
@@ -49,5 +50,5 @@ class Convert(Command):
         except GmlakeError as error:
             raise CommandError(f"{arguments.source}: {error}", exit_code=2) from error
         write_file(arguments.target, content, force=arguments.force)
-        print(f"Wrote {arguments.target}")
+        print(f"Wrote {visible(arguments.target)}")
         return 0

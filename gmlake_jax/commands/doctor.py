@@ -17,9 +17,11 @@ from typing import Any
 from gmlake_jax import config
 from gmlake_jax._version import __version__
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.demo import has_gpu
 from gmlake_jax.errors import GmlakeError
 from gmlake_jax.library import open_library
 from gmlake_jax.stock import installed_plugins
+from gmlake_jax.untrusted import brief, visible
 
 _DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 _SHOWN_PREFIXES = (
@@ -59,6 +61,7 @@ def _system() -> Iterator[tuple[str, str]]:
     if not plugins:
         yield "CUDA plugin", 'none; pip install "jax[cuda13]" or "jax[cuda12]"'
     yield "NVIDIA driver", _driver()
+    yield "GPU", "there" if has_gpu() else "none that JAX looks for (no /dev/nvidia0, /dev/nvidiactl or /dev/dxg)"
 
 
 def _variables() -> Iterator[tuple[str, str]]:
@@ -78,7 +81,7 @@ def _options() -> Iterator[tuple[str, str]]:
 def _print_section(title: str, rows: Iterator[tuple[str, str]]) -> None:
     print(f"\n{title}")
     for label, value in rows:
-        print(f"  {label:<16}{value}")
+        print(f"  {visible(label):<16}{visible(value)}")
 
 
 def _probe() -> bool:
@@ -94,7 +97,7 @@ def _last_line(text: str) -> str:
 
 
 def _run_check(emulate: bool) -> dict[str, Any]:
-    command = [sys.executable, "-m", "gmlake_jax.selfcheck", *(["--emulate"] if emulate else [])]
+    command = [sys.executable, "-P", "-m", "gmlake_jax.selfcheck", *(["--emulate"] if emulate else [])]
     environment = os.environ | {"GMLAKE": "1"}
     try:
         result = subprocess.run(
@@ -104,8 +107,16 @@ def _run_check(emulate: bool) -> dict[str, Any]:
         return {"state": f"JAX did not start within {_CHECK_SECONDS} s"}
     if result.returncode != 0:
         return {"state": f"JAX could not start: {_last_line(result.stderr)}"}
-    check: dict[str, Any] = json.loads(_last_line(result.stdout))
-    return check
+    return _parsed(_last_line(result.stdout))
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    """What the check printed, unless something else printed after it."""
+    try:
+        check = json.loads(line)
+    except ValueError:
+        check = None
+    return check if isinstance(check, dict) and "state" in check else {"state": f"the check printed {brief(line)}"}
 
 
 def _verdict(check: dict[str, Any]) -> Iterator[tuple[str, str]]:

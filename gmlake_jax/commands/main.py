@@ -14,6 +14,7 @@ from gmlake_jax import commands
 from gmlake_jax._version import __version__
 from gmlake_jax.commands.command import Command
 from gmlake_jax.errors import CommandError, GmlakeError
+from gmlake_jax.output import say
 
 _NOT_VERBS = ("command", "main", "values")
 _USAGE_ERROR = 2
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fail(message: str, exit_code: int) -> int:
-    print(f"gmlake: {message}", file=sys.stderr)
+    say(f"gmlake: {message}")
     return exit_code
 
 
@@ -70,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: `gmlake stats FILE | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.commands.values import memory
+from gmlake_jax.commands.values import memory, moment
 from gmlake_jax.errors import CommandError
+from gmlake_jax.untrusted import visible
 
 if TYPE_CHECKING:
     from gmlake_jax.history import Recording, Snapshot
@@ -39,7 +40,7 @@ class Plot(Command):
         parser.add_argument("file", metavar="FILE", help="a recording, a snapshot or a trace")
         parser.add_argument("--kind", choices=_KINDS, default="timeline", help="which picture (timeline)")
         parser.add_argument("-o", "--output", metavar="OUT", help="PNG or SVG (FILE-KIND.png)")
-        parser.add_argument("--at", metavar="SECONDS", type=float, help="the moment of a layout (that of the peak)")
+        parser.add_argument("--at", metavar="SECONDS", type=moment, help="the moment of a layout (that of the peak)")
         parser.add_argument("--policy", choices=_POLICIES, help="replay the requests under this policy first")
         parser.add_argument("--limit", metavar="SIZE", type=memory, help="memory of the device in a replay: 20GiB")
         parser.add_argument("--force", action="store_true", help="overwrite the picture if it exists")
@@ -54,7 +55,7 @@ class Plot(Command):
             raise CommandError(f"{output}: pictures are PNG or SVG; let the name end with .png or .svg", exit_code=2)
         check_new(output, arguments.force)
         write_file(output, to_bytes(_figure(arguments), suffix), force=arguments.force)
-        print(f"Wrote {output}")
+        print(f"Wrote {visible(output)}")
         return 0
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.commands.values import memory, positive, share
+from gmlake_jax.commands.values import memory, positive, share, whole
 from gmlake_jax.errors import CommandError
 from gmlake_jax.progress import progress_bar
 from gmlake_jax.sizes import format_bytes
+from gmlake_jax.untrusted import visible
 
 if TYPE_CHECKING:
     from gmlake_jax import _gmlake
@@ -68,7 +69,7 @@ def _prepare_churn(parser: argparse.ArgumentParser) -> None:
     churn.add_argument("--churn", metavar="SHARE", type=share, help="keep this share of the device live: 0.95")
     churn.add_argument("--churn-limit", metavar="SIZE", type=memory, default=48 << 30, help="its memory (48GiB)")
     churn.add_argument("--churn-requests", metavar="N", type=positive, default=600, help="how many (600)")
-    churn.add_argument("--seed", type=int, default=7, help="of the random sizes and frees (7)")
+    churn.add_argument("--seed", metavar="N", type=whole, default=7, help="of the random sizes and frees (7)")
 
 
 def _traces(arguments: argparse.Namespace) -> Iterator[tuple[_gmlake.Trace, int | None]]:
@@ -76,7 +77,10 @@ def _traces(arguments: argparse.Namespace) -> Iterator[tuple[_gmlake.Trace, int 
     from gmlake_jax import _gmlake, traces  # NumPy and the native module: only for those who replay
 
     for path in arguments.traces:
-        yield traces.read_trace(path), arguments.limit
+        trace = traces.read_trace(path)
+        if trace.peak_live_bytes == 0:
+            raise traces.TraceError(f"{path}: nothing was allocated in it, so there is nothing to replay")
+        yield trace, arguments.limit
     if arguments.churn is not None:
         trace = _gmlake.churn(
             f"churn-{arguments.churn:g}",
@@ -111,7 +115,7 @@ def _replay(trace: _gmlake.Trace, policy: str, limit: int | None, arguments: arg
 def _row(result: dict[str, Any]) -> str:
     live, reserved, least = (result[f"{name}_bytes"] for name in ("peak_live", "peak_reserved", "min_limit"))
     return _TABLE.format(
-        result["trace"],
+        visible(result["trace"]),
         result["policy"],
         result["events"],
         format_bytes(live),

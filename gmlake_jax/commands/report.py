@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gmlake_jax.commands.command import Command
 from gmlake_jax.commands.values import memory
+from gmlake_jax.untrusted import visible
 
 if TYPE_CHECKING:
     from gmlake_jax.history import Recording
@@ -45,7 +46,7 @@ class Report(Command):
         check_new(output, arguments.force)
         recording, others = _histories(arguments)
         write_file(output, report_page(recording, others), force=arguments.force)
-        print(f"Wrote {output}")
+        print(f"Wrote {visible(output)}")
         return 0
 
 

@@ -38,7 +38,7 @@ class Run(Command):
     def run(self, arguments: argparse.Namespace) -> int:
         _check_script(arguments)
         os.environ.update(_variables(arguments))
-        config.read_options()  # a mistake shows here, not as a line between those of the program
+        os.environ.update(config.with_paths_resolved())  # a mistake shows here, not between the lines of the program
         if arguments.emulate:
             _start_emulator()
         sys.argv = [arguments.script, *arguments.arguments]
@@ -73,3 +73,4 @@ def _start_emulator() -> None:
     except ImportError:
         raise CommandError("this installation has no emulated device; build gmlake-jax with Bazel to get it") from None
     emulator.start()
+    emulator.start_in_children()

@@ -9,6 +9,8 @@ from typing import Any
 
 from gmlake_jax import stats_file
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import whole
+from gmlake_jax.untrusted import visible
 
 
 def _flatten(stats: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -33,7 +35,7 @@ class Stats(Command):
 
     def prepare(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", help="a statistics file")
-        parser.add_argument("--device", type=int, default=0, help="which device of the program (default: 0)")
+        parser.add_argument("--device", metavar="N", type=whole, default=0, help="its CUDA ordinal in the program (0)")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def run(self, arguments: argparse.Namespace) -> int:
@@ -42,5 +44,6 @@ class Stats(Command):
             print(json.dumps(stats))
             return 0
         for key, value in _flatten(stats):
+            key = visible(key)
             print(f"{key:<28}{value:>20,}" if isinstance(value, int) else f"{key:<28}{value:>20,.4f}")
         return 0

@@ -6,6 +6,7 @@ import argparse
 
 from gmlake_jax import stats_file
 from gmlake_jax.commands.command import Command
+from gmlake_jax.commands.values import whole
 from gmlake_jax.summary import format_summary
 
 
@@ -22,7 +23,7 @@ class Summary(Command):
 
     def prepare(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", help="a statistics file")
-        parser.add_argument("--device", type=int, default=0, help="which device of the program (default: 0)")
+        parser.add_argument("--device", metavar="N", type=whole, default=0, help="its CUDA ordinal in the program (0)")
 
     def run(self, arguments: argparse.Namespace) -> int:
         stats = stats_file.read_device(arguments.file, arguments.device)

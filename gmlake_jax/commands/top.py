@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gmlake_jax.commands.command import Command
-from gmlake_jax.commands.values import seconds
+from gmlake_jax.commands.values import seconds, whole
+from gmlake_jax.output import is_terminal
 from gmlake_jax.sizes import format_bytes
 
 _HEAD = (
@@ -36,9 +37,10 @@ class Top(Command):
     """Show the memory of running programs, live.
 
     Every program that runs on the allocator shows its statistics in a page of shared memory, once a second, unless
-    GMLAKE_TOP=0. Only the programs of the same user are seen (root sees all). The bar is memory in use (#) and idle (-)
-    against the limit; "scattered" is the share of idle memory outside its largest piece, and harmless here; calls are
-    those of the driver. Prints once where the output is no terminal, or with --once. Ends with 0; with 1 where --once
+    GMLAKE_TOP=0. Only the programs of the same user are seen (root sees all), and those of other containers are not.
+    "gpu" is the CUDA ordinal, as the program counts its devices. The bar is memory in use (#) and idle (-) against the
+    limit; "scattered" is the share of idle memory outside its largest piece, and harmless here; calls are those of the
+    driver. Prints once where the output is no terminal, or with --once. Ends with 0; with 1 where --once
     finds no program; with 2 for wrong usage.
 
     Examples:
@@ -53,7 +55,7 @@ class Top(Command):
         parser.add_argument("--json", action="store_true", help="print once: one JSON object a program")
         parser.add_argument("--interval", metavar="S", type=seconds, default=1.0, help="seconds between looks (1)")
         parser.add_argument(
-            "--pid", metavar="PID", type=int, action="append", help="only this program; may be repeated"
+            "--pid", metavar="PID", type=whole, action="append", help="only this program; may be repeated"
         )
 
     def run(self, arguments: argparse.Namespace) -> int:
@@ -62,7 +64,7 @@ class Top(Command):
             for page in pages.values():
                 print(json.dumps(page))
             return 0 if pages else 1
-        if arguments.once or not sys.stdout.isatty():
+        if arguments.once or not is_terminal(sys.stdout):
             return _print_once(_look(arguments.pid))
         _watch(arguments)
         return 0
@@ -121,20 +123,26 @@ def rows_of(now: Pages, before: Pages) -> Iterator[tuple[str, ...]]:
     """A line for each device of each program; rates need an earlier look."""
     for pid, page in now.items():
         earlier = before.get(pid)
-        for index, stats in enumerate(page["devices"]):
-            last = earlier["devices"][index] if earlier and index < len(earlier["devices"]) else None
+        known = _by_ordinal(earlier) if earlier else {}
+        for ordinal, stats in _by_ordinal(page).items():
             seconds = page["time"] - earlier["time"] if earlier else 0.0
-            yield _row(page, index, stats, last, seconds)
+            yield _row(page, ordinal, stats, known.get(ordinal), seconds)
+
+
+def _by_ordinal(page: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The devices by CUDA ordinal; a program need not have all."""
+    devices = page["devices"]
+    return dict(zip(page.get("ordinals", range(len(devices))), devices, strict=True))
 
 
 def _row(
-    page: Mapping[str, Any], index: int, stats: Mapping[str, Any], last: Mapping[str, Any] | None, seconds: float
+    page: Mapping[str, Any], ordinal: int, stats: Mapping[str, Any], last: Mapping[str, Any] | None, seconds: float
 ) -> tuple[str, ...]:
     sizes = [format_bytes(stats[key]) for key in ("bytes_in_use", "bytes_reserved", "bytes_limit")]
     allocs, calls = (_rate(count, stats, last, seconds) for count in (_allocs, _calls))
     idle, scattered = format_bytes(stats["bytes_idle"]), f"{100 * stats['fragmentation']:.0f} %"
     rest = (bar(stats), idle, scattered, allocs, f"{stats['num_failures']:,}", calls)
-    return (page["program"][:40], str(page["pid"]), str(index), *sizes, *rest)
+    return (page["program"][:40], str(page["pid"]), str(ordinal), *sizes, *rest)
 
 
 def _allocs(stats: Mapping[str, Any]) -> int:

@@ -9,13 +9,15 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gmlake_jax.history import Kind, Recording, Snapshot
 from gmlake_jax.history.schema import EVENT, About, HistoryError, Table
 from gmlake_jax.history.state import ADDRESS, KIND, REQUESTED, SIZE, STREAM, TIME, Row, start_of
-from gmlake_jax.traces import Columns
+from gmlake_jax.traces import Columns, Integers, check_range
 
 _ALLOCATE, _FREE, _FAILED = 0, 1, 2
 _KINDS = np.array([Kind.ALLOC, Kind.FREE, Kind.REFUSED])
@@ -74,13 +76,20 @@ def trace_bytes(history: Recording | Snapshot) -> bytes:
     np.savez_compressed(
         buffer,
         op=columns.op.astype(np.int8),
-        id=columns.id.astype(np.int32),
+        id=_narrowed(columns.id, np.int32),
         size=columns.size,
-        stream=columns.stream.astype(np.int8),
+        stream=_narrowed(columns.stream, np.int8),
         time_us=columns.time_us,
         meta=np.frombuffer(meta.encode(), np.uint8),
     )
     return buffer.getvalue()
+
+
+def _narrowed(values: Integers, kind: type[np.signedinteger[Any]]) -> NDArray[np.signedinteger[Any]]:
+    """In fewer bits, where all fit."""
+    bounds = np.iinfo(kind)
+    fits = not len(values) or (bounds.min <= values.min() and values.max() <= bounds.max)
+    return values.astype(kind) if fits else values
 
 
 def rmm_bytes(history: Recording | Snapshot) -> bytes:
@@ -101,6 +110,7 @@ def _clock(time_ns: int) -> str:
 def recording_of(columns: Columns, name: str, *, is_rmm: bool) -> Recording:
     """A trace as a recording. RMM's ids are addresses; other ids get addresses that are used once."""
     _check_operations(columns, name)
+    check_range(columns)
     events = np.zeros(len(columns.op), EVENT)
     for column in ("range", "block", "annotation"):
         events[column] = -1

@@ -9,7 +9,8 @@ from pathlib import Path
 from gmlake_jax.errors import CommandError
 from gmlake_jax.formats import leases, perfetto, torch_reader, torch_writer
 from gmlake_jax.history import HistoryError, Recording, Snapshot, files
-from gmlake_jax.traces import read_columns
+from gmlake_jax.traces import TraceError, read_columns
+from gmlake_jax.untrusted import open_regular
 
 History = Recording | Snapshot
 
@@ -60,9 +61,14 @@ def read_history(path: str) -> History:
     start = _start_of(path)
     if start.startswith(b"\x80"):
         return torch_reader.read_torch(path)
-    if start.startswith(b"Thread,") or (start.startswith(b"PK") and files.is_trace(path)):
-        return leases.recording_of(read_columns(path), Path(path).name, is_rmm=start.startswith(b"Thread,"))
-    return files.load(path)
+    is_rmm = start.startswith(b"Thread,")
+    if not is_rmm and not (start.startswith(b"PK") and files.is_trace(path)):
+        return files.load(path)
+    columns = read_columns(path)
+    try:
+        return leases.recording_of(columns, Path(path).name, is_rmm=is_rmm)
+    except (HistoryError, TraceError) as error:
+        raise HistoryError(f"{path}: {error}") from None
 
 
 def read_recording(path: str) -> Recording:
@@ -75,7 +81,9 @@ def read_recording(path: str) -> Recording:
 
 def _start_of(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path, 1 << 62) as file:
             return file.read(16)
     except OSError as error:
         raise HistoryError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise HistoryError(f"{path}: {error}") from error

@@ -1,63 +1,69 @@
 """Reads the pickle of torch.cuda.memory._snapshot() as a recording, without trusting it.
 
-A pickle can name any function and call it. This reader admits dicts, lists, strings and numbers, and ends with one line
-at the first thing else. PyTorch's segments become blocks that are mapped once; what was there before the trace began is
-found by undoing it from the end, and appears as made at the first moment.
+formats/plain_pickle.py has the file loaded; here its content is looked at. PyTorch's segments become blocks that are
+mapped once; what was there before the trace began is found by undoing it from the end, and appears as made at the first
+moment.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 from pathlib import Path
 from typing import Any
 
 from gmlake_jax.formats.intervals import Intervals
+from gmlake_jax.formats.plain_pickle import load_plain
 from gmlake_jax.history import HistoryError, Kind, Recording
-from gmlake_jax.history.schema import EVENT, About, table
+from gmlake_jax.history.schema import EVENT, MOST, About, table
+from gmlake_jax.untrusted import MIB, brief, is_whole, read_regular
 
 _SEGMENT_UP = ("segment_alloc", "segment_map")
 _SEGMENT_DOWN = ("segment_free", "segment_unmap")
 _FREED = ("free_completed", "free")
 _ACTIVE = ("active_allocated", "active_pending_free", "active_awaiting_free")
-_BROKEN = (pickle.UnpicklingError, KeyError, TypeError, ValueError, EOFError, IndexError, AttributeError, OverflowError)
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Admits what consists of built-in values alone."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise HistoryError(f"names {module}.{name}, and a snapshot of PyTorch names no code; it was not loaded")
-
-    def persistent_load(self, key: Any) -> Any:
-        raise HistoryError("refers to something outside of itself; it was not loaded")
-
-
-def load_plain(data: bytes) -> Any:
-    """The built-in values in a pickle; HistoryError where there is anything else."""
-    return _PlainUnpickler(io.BytesIO(data)).load()
+_BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError)
+_MOST_BYTES = 1024 * MIB
+_NUMBERS = ("addr", "address", "size", "total_size", "requested_size", "stream", "time_us", "device")
 
 
 def read_torch(path: str) -> Recording:
     """The first device that has anything in the snapshot at `path`."""
     try:
-        return from_torch(load_plain(Path(path).read_bytes()), Path(path).name)
+        data = read_regular(path, _MOST_BYTES)
+        return from_torch(load_plain(data), Path(path).name, len(data))
     except HistoryError as error:
         raise HistoryError(f"{path}: {error}") from None
-    except (*_BROKEN, OSError, RecursionError, MemoryError) as error:
-        text = (str(error) or type(error).__name__).splitlines()[0]
+    except OSError as error:
+        raise HistoryError(f"{path}: {error.strerror}") from error
+    except _BROKEN as error:
+        text = brief(error) or type(error).__name__
         raise HistoryError(f"{path}: not a memory snapshot of PyTorch, or damaged: {text}") from error
 
 
-def from_torch(content: Any, name: str = "") -> Recording:
-    """Such a snapshot, as plain data, as a recording."""
+def from_torch(content: Any, name: str = "", most_entries: int = 1 << 32) -> Recording:
+    """Such a snapshot, as plain data, as a recording. Of a file of N bytes no more than N entries come."""
     if not isinstance(content, dict) or not {"segments", "device_traces"} <= set(content):
         raise HistoryError("not a memory snapshot of PyTorch: it has no segments and device_traces")
     device = _device_of(content)
     traces = content["device_traces"]
     trace = traces[device] if device < len(traces) else []
     segments = [segment for segment in content["segments"] if segment["device"] == device]
+    _check_entries([trace, segments, *(segment["blocks"] for segment in segments)], most_entries)
     return _Builder(segments, trace).build(About(device=device, allocator="torch", program=name))
+
+
+def _check_entries(lists: list[Any], most: int) -> None:
+    """One list that is referred to again and again is small in a file and large in a recording."""
+    if not all(isinstance(entries, list) for entries in lists) or sum(map(len, lists)) > most:
+        raise HistoryError("its segments and traces are no lists, or refer to the same entries again and again")
+    for entries in lists:
+        for entry in entries:
+            _check_numbers(entry)
+
+
+def _check_numbers(entry: dict[str, Any]) -> None:
+    for name in _NUMBERS:
+        if not is_whole(entry.get(name) or 0, -MOST, MOST):
+            raise HistoryError(f"{name} is {brief(entry[name], 40)}, which is no whole number of 62 bits")
 
 
 def _device_of(content: dict[str, Any]) -> int:
@@ -66,9 +72,8 @@ def _device_of(content: dict[str, Any]) -> int:
     return used[0] if used else 0
 
 
-def _label(entry: dict[str, Any]) -> str:
+def _label(frames: list[dict[str, Any]]) -> str:
     """What the innermost frames say: an annotation of ours as it was, code as function and place."""
-    frames = entry.get("frames") or []
     ours = [frame["name"] for frame in frames if frame["filename"] == "annotation"]
     if ours:
         return "/".join(reversed(ours))
@@ -103,6 +108,7 @@ class _Builder:
         self._segments, self._trace = segments, trace
         self._rows: list[dict[str, Any]] = []
         self._annotations: dict[str, int] = {}
+        self._labels: dict[int, int] = {}  # of a list of frames, which lives as long as the entries: its annotation
         self._memory: dict[int, tuple[int, int]] = {}  # address: block, size
         self._next_block = 0
         times = [int(entry["time_us"]) for entry in trace if "time_us" in entry]
@@ -157,8 +163,12 @@ class _Builder:
         self._rows.append({"time_ns": max(time_ns, 0), "kind": kind, **values})
 
     def _annotation(self, entry: dict[str, Any]) -> int:
-        label = _label(entry)
-        return self._annotations.setdefault(label, len(self._annotations)) if label else -1
+        """Entries share their frames, so each list of frames is looked at once."""
+        frames = entry.get("frames") or []
+        if id(frames) not in self._labels:
+            label = _label(frames)
+            self._labels[id(frames)] = self._annotations.setdefault(label, len(self._annotations)) if label else -1
+        return self._labels[id(frames)]
 
     def _alloc(self, time_ns: int, entry: dict[str, Any]) -> None:
         size = entry["size"]

@@ -1,8 +1,8 @@
 """Recordings and snapshots as files: npz (small, fast, exact) and JSON (for other programs and for reading).
 
-Both hold the same tables under the same names. Nothing that is executed or unpickled is ever loaded; whatever is wrong
-with a file ends in one HistoryError of one line that names it. The file name decides the format that is written, the
-content the one that is read.
+Both hold the same tables under the same names. Nothing that is executed or unpickled is ever loaded, and nothing is
+loaded before its type and size were looked at; whatever is wrong with a file ends in one HistoryError of one line that
+names it. The file name decides the format that is written, the content the one that is read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import zipfile
-import zlib
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gmlake_jax.errors import CommandError
 from gmlake_jax.history.recording import Recording
@@ -35,12 +34,15 @@ from gmlake_jax.history.schema import (
     Way,
 )
 from gmlake_jax.history.snapshot import Snapshot
+from gmlake_jax.npz import Arrays, open_arrays
 from gmlake_jax.output import write_file
+from gmlake_jax.untrusted import MIB, brief, is_whole, open_regular, parse_json, read_regular
 
 History: TypeAlias = Recording | Snapshot
 
 RECORDING_FORMAT = "gmlake-recording-1"
 SNAPSHOT_FORMAT = "gmlake-snapshot-1"
+_FORMATS = f"{RECORDING_FORMAT} and {SNAPSHOT_FORMAT}"
 
 _SNAPSHOT_TABLES = {"ranges": RANGE, "blocks": BLOCK, "mappings": MAPPING, "leases": LEASE}
 _WORDS: dict[tuple[str, str], type[IntEnum]] = {
@@ -50,7 +52,10 @@ _WORDS: dict[tuple[str, str], type[IntEnum]] = {
     ("leases", "state"): LeaseState,
     ("leases", "way"): Way,
 }
-_DAMAGED = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError, TypeError, NotImplementedError)
+_TABLES = frozenset({"events", *_SNAPSHOT_TABLES, *(f"end_{name}" for name in _SNAPSHOT_TABLES)})
+_MOST_META = 64 * MIB
+_MOST_JSON = 256 * MIB
+_WRONG_TYPES = (KeyError, TypeError, AttributeError, ValueError)
 
 
 # --- a history as its parts: what is not a table, and the tables
@@ -85,17 +90,41 @@ def to_parts(history: History) -> tuple[dict[str, Any], dict[str, Table]]:
     return meta, tables
 
 
-def _about(values: Any) -> About:
-    known = {item.name for item in dataclasses.fields(About)}
-    return About(**{name: value for name, value in values.items() if name in known})
+def _about(values: dict[str, Any]) -> About:
+    defaults = dataclasses.asdict(About())
+    known = {name: value for name, value in values.items() if name in defaults}
+    for name, value in known.items():
+        if not _is_like(value, defaults[name]):
+            raise HistoryError(f"about: {name} is {brief(value, 40)}, which is no {type(defaults[name]).__name__}")
+    return About(**known)
+
+
+def _is_like(value: Any, example: Any) -> bool:
+    if isinstance(example, dict):
+        return isinstance(value, dict) and all(isinstance(version, str) for version in value.values())
+    return is_whole(value) if isinstance(example, int) else isinstance(value, str)
+
+
+def _annotations(meta: dict[str, Any]) -> tuple[str, ...]:
+    names = meta["annotations"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise HistoryError("annotations: a list of names is needed")
+    return tuple(names)
+
+
+def _whole(meta: dict[str, Any], name: str) -> int:
+    value = meta[name]
+    if not is_whole(value):
+        raise HistoryError(f"{name} is {brief(value, 40)}, which is no whole number of 62 bits")
+    return int(value)
 
 
 def _snapshot_of(meta: dict[str, Any], tables: dict[str, Table], prefix: str = "") -> Snapshot:
     return Snapshot(
         about=_about(meta["about"]),
-        annotations=tuple(map(str, meta["annotations"])),
+        annotations=_annotations(meta),
         stats=dict(meta["stats"]),
-        time_ns=int(meta["time_ns"]),
+        time_ns=_whole(meta, "time_ns"),
         **{name: tables[prefix + name] for name in _SNAPSHOT_TABLES},
     )
 
@@ -107,16 +136,15 @@ def from_parts(meta: dict[str, Any], tables: dict[str, Table]) -> History:
     return Recording(
         about=_about(meta["about"]),
         events=tables["events"],
-        annotations=tuple(map(str, meta["annotations"])),
-        dropped=int(meta["dropped"]),
+        annotations=_annotations(meta),
+        dropped=_whole(meta, "dropped"),
         end=_snapshot_of(meta["end"], tables, "end_") if meta["end"] is not None else None,
     )
 
 
 def _check_format(name: Any) -> None:
     if name not in (RECORDING_FORMAT, SNAPSHOT_FORMAT):
-        known = f"{RECORDING_FORMAT} and {SNAPSHOT_FORMAT}"
-        raise HistoryError(f"format {name!r} is not one that this version reads ({known})")
+        raise HistoryError(f"format {brief(repr(name), 40)} is not one that this version reads ({_FORMATS})")
 
 
 # --- npz
@@ -131,13 +159,31 @@ def npz_bytes(history: History) -> bytes:
     return buffer.getvalue()
 
 
-def _load_npz(data: bytes) -> History:
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        if "meta" not in arrays or not {"events", "ranges"} & set(arrays):
+def _load_npz(path: str | Path) -> History:
+    with open_arrays(path) as arrays:
+        if "meta" not in arrays.names or not {"events", "ranges"} & arrays.names:
             raise HistoryError("not a recording or snapshot of gmlake_jax: its arrays are others")
-        meta = json.loads(arrays["meta"].tobytes())
+        tables = sorted(arrays.names & _TABLES)
+        _check_types(arrays, tables)
+        meta = _as_object(parse_json(arrays.read("meta").tobytes()))
         _check_format(meta.get("format"))
-        return from_parts(meta, {name: arrays[name] for name in arrays.files if name != "meta"})
+        return from_parts(meta, {name: arrays.read(name) for name in tables})
+
+
+def _check_types(arrays: Arrays, tables: list[str]) -> None:
+    dtype, size = arrays.header("meta")
+    if dtype != np.uint8 or size > _MOST_META:
+        raise HistoryError("array 'meta' is not one that gmlake_jax writes")
+    for name in tables:
+        dtype = arrays.header(name).dtype
+        if dtype != _dtype_of(name):
+            raise HistoryError(f"table {name!r} does not have the columns {', '.join(_dtype_of(name).names or ())}")
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise HistoryError("not a recording or snapshot of gmlake_jax")
+    return value
 
 
 # --- JSON
@@ -157,9 +203,18 @@ def _column_to_json(name: str, column: str, rows: Table) -> list[Any]:
     return [words(value).name.lower() for value in values] if words else values
 
 
-def _column_from_json(name: str, column: str, values: list[Any]) -> list[int]:
+def _column_from_json(name: str, column: str, values: list[Any]) -> NDArray[Any]:
     words = _words_of(name, column)
-    return [words[value.upper()] for value in values] if words else values
+    numbers = np.array([words[value.upper()] for value in values] if words else values)
+    if numbers.size and not _fit(numbers, np.iinfo(_dtype_of(name)[column])):
+        raise HistoryError(f"table {name!r}: column {column} must be whole numbers of {_dtype_of(name)[column]}")
+    return numbers
+
+
+def _fit(numbers: NDArray[Any], bounds: np.iinfo) -> bool:
+    """Whether they are a list of whole numbers within these bounds."""
+    whole = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+    return whole and bool(bounds.min <= numbers.min() and numbers.max() <= bounds.max)
 
 
 def json_bytes(history: History) -> bytes:
@@ -171,23 +226,43 @@ def json_bytes(history: History) -> bytes:
     return json.dumps(meta | {"tables": shown}).encode() + b"\n"
 
 
-def _table_from_json(name: str, columns: dict[str, list[Any]]) -> Table:
+def _table_from_json(name: str, columns: Any) -> Table:
     dtype = _dtype_of(name)
-    lengths = {len(values) for values in columns.values()}
-    if set(columns) != set(dtype.names or ()) or len(lengths) > 1:
+    if not _are_columns(columns, dtype.names or ()):
         raise HistoryError(f"table {name!r} needs columns of equal length: {', '.join(dtype.names or ())}")
-    rows = np.zeros(lengths.pop(), dtype)
+    rows = np.zeros(max(map(len, columns.values())), dtype)
     for column, values in columns.items():
         rows[column] = _column_from_json(name, column, values)
     return rows
 
 
-def _load_json(data: bytes) -> History:
-    meta = json.loads(data)
-    if not isinstance(meta, dict):
-        raise HistoryError("not a recording or snapshot of gmlake_jax")
+def _are_columns(columns: Any, names: tuple[str, ...]) -> bool:
+    """Lists of one length under these names."""
+    if not isinstance(columns, dict) or set(columns) != set(names):
+        return False
+    lists = all(isinstance(values, list) for values in columns.values())
+    return lists and len({len(values) for values in columns.values()}) == 1
+
+
+def _load_json(path: str | Path) -> History:
+    data = read_regular(path, _MOST_JSON)
+    if not any(name.encode() in data for name in (RECORDING_FORMAT, SNAPSHOT_FORMAT)):  # before much is made of it
+        raise HistoryError(f"not a recording or snapshot of gmlake_jax: {_what_else(data)}")
+    meta = _as_object(parse_json(data))
     _check_format(meta.get("format"))
-    return from_parts(meta, {name: _table_from_json(name, columns) for name, columns in meta["tables"].items()})
+    tables = {name: columns for name, columns in meta["tables"].items() if name in _TABLES}
+    return from_parts(meta, {name: _table_from_json(name, columns) for name, columns in tables.items()})
+
+
+def _what_else(data: bytes) -> str:
+    """For the user who took another file, or one of another version."""
+    try:
+        content = parse_json(data) if len(data) < MIB else None
+    except ValueError as error:
+        return brief(error)
+    if isinstance(content, dict) and "format" in content:
+        return f"its format is {brief(content['format'], 40)}, and this version reads {_FORMATS}"
+    return f"its format is none of {_FORMATS}"
 
 
 # --- both
@@ -206,21 +281,16 @@ def save(history: History, path: str | Path, *, force: bool = False) -> None:
 def load(path: str | Path) -> History:
     """The recording or snapshot in `path`, in either format. HistoryError, one line, where there is none."""
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise HistoryError(f"{path}: {error.strerror}") from error
-    read = _load_npz if data.startswith(b"PK") else _load_json
-    try:
-        return read(data)
+        with open_regular(path, 1 << 62) as file:
+            read = _load_npz if file.read(2) == b"PK" else _load_json
+        return read(path)
     except HistoryError as error:
         raise HistoryError(f"{path}: {error}") from None
-    except _DAMAGED as error:
-        kind = "damaged or truncated" if data.startswith(b"PK") else "not a recording or snapshot of gmlake_jax"
-        raise HistoryError(f"{path}: {kind}: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
+    except OSError as error:
+        raise HistoryError(f"{path}: {error.strerror}") from error
+    except _WRONG_TYPES as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise HistoryError(f"{path}: not a recording or snapshot of gmlake_jax: {brief(what)}") from error
 
 
 def load_recording(path: str | Path) -> Recording:
@@ -243,7 +313,7 @@ def load_snapshot(path: str | Path) -> Snapshot:
 def is_trace(path: str | Path) -> bool:
     """Whether the npz at `path` is a trace for replay, which has other arrays."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return "op.npy" in archive.namelist()
-    except _DAMAGED:
+        with open_arrays(path) as arrays:
+            return "op" in arrays.names
+    except (ValueError, OSError):  # the reader of recordings will say what is wrong
         return False

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gmlake_jax.history.schema import EVENT, NONE, About, Kind, Table, Way, check_table, check_values, table
+from gmlake_jax.history.schema import (
+    EVENT,
+    MOST,
+    NONE,
+    About,
+    Kind,
+    Table,
+    Way,
+    check_sum,
+    check_table,
+    check_values,
+    table,
+)
 from gmlake_jax.history.snapshot import Snapshot
 
 
@@ -29,8 +41,13 @@ class Recording:
         check_values("event", self.events, "kind", 0, len(Kind))
         check_values("event", self.events, "way", 0, len(Way))
         check_values("event", self.events, "annotation", NONE, len(self.annotations))
-        check_values("event", self.events, "size", 0, 1 << 62)
-        check_values("event", self.events, "time_ns", 0, 1 << 62)
+        check_values("event", self.events, "size", 0, MOST)
+        granted = self.events[self.events["kind"] != Kind.REFUSED]  # anything may have been asked for
+        check_values("granted event", granted, "requested", NONE, MOST)
+        for column in ("size", "requested"):
+            check_sum("events", granted, column)
+        check_values("event", self.events, "time_ns", 0, MOST)
+        check_values("event", self.events, "address", 0, MOST)
 
     @property
     def duration_ns(self) -> int:

@@ -21,6 +21,9 @@ Table: TypeAlias = NDArray[Any]
 
 NONE = -1
 
+# Sizes, addresses and times are below it: sums of two do not overflow.
+MOST = 1 << 62
+
 
 class HistoryError(GmlakeError):
     """A file that is no recording or snapshot, or data that contradicts itself. One line."""
@@ -161,6 +164,12 @@ def row_of(dtype: np.dtype[Any], values: dict[str, Any]) -> tuple[Any, ...]:
 def check_table(name: str, rows: Table, dtype: np.dtype[Any]) -> None:
     if not isinstance(rows, np.ndarray) or rows.dtype != dtype or rows.ndim != 1:
         raise HistoryError(f"table {name!r} does not have the columns {', '.join(dtype.names or ())}")
+
+
+def check_sum(name: str, rows: Table, column: str, factor: int = 1) -> None:
+    """HistoryError where sums of `column` would not fit into 64 bits, even if each were counted `factor` times."""
+    if float(np.sum(rows[column], dtype=np.float64)) * factor >= MOST:
+        raise HistoryError(f"{name}: {column} adds up to more than 62 bits hold")
 
 
 def check_values(name: str, rows: Table, column: str, low: int, high: int) -> None:

@@ -11,6 +11,7 @@ from gmlake_jax.history.schema import (
     BLOCK,
     LEASE,
     MAPPING,
+    MOST,
     NONE,
     RANGE,
     About,
@@ -19,6 +20,7 @@ from gmlake_jax.history.schema import (
     RangeKind,
     Table,
     Way,
+    check_sum,
     check_table,
     check_values,
     table,
@@ -55,7 +57,14 @@ class Snapshot:
         self._check_references("range", self.ranges)
         self._check_references("block", self.blocks)
         for name, rows in (("block", self.blocks), ("range", self.ranges), ("lease", self.leases)):
-            check_values(name, rows, "size", 0, 1 << 62)
+            check_values(name, rows, "size", 0, MOST)
+            check_sum(name, rows, "size")
+        check_values("lease", self.leases, "requested", NONE, MOST)
+        check_sum("lease", self.leases, "requested")
+        check_sum("mapping", self.blocks, "size", len(self.mappings))
+        check_values("lease", self.leases, "time_ns", -MOST, MOST)
+        for name, rows in (("range", self.ranges), ("mapping", self.mappings), ("lease", self.leases)):
+            check_values(name, rows, "address", 0, MOST)
 
     def _check_references(self, column: str, target: Table) -> None:
         wrong = np.flatnonzero(~np.isin(self.mappings[column], target["id"]))

@@ -12,7 +12,7 @@ from gmlake_jax.history.series import series_of
 from gmlake_jax.history.state import snapshot_at_time
 from gmlake_jax.pictures.draw_layout import draw_tape
 from gmlake_jax.pictures.draw_timeline import draw_timeline
-from gmlake_jax.pictures.drawing import Clock, heading, new_figure
+from gmlake_jax.pictures.drawing import Clock, add_legend, heading, new_figure
 from gmlake_jax.pictures.tape import tape_of
 from gmlake_jax.sizes import format_bytes
 
@@ -30,7 +30,7 @@ def compare_figure(recordings: Sequence[Recording]) -> Any:
         snapshot = snapshot_at_time(recording, moment_ns)
         draw_tape(below[column], tape_of(snapshot), snapshot, lines=5, narrow=1.8)
         below[column].set_title(f"physical memory at {float(clock(moment_ns)):.4g} {clock.unit}; pale is idle")
-    above[0].legend(loc="upper left", fontsize=7, frameon=True, framealpha=0.85, edgecolor="none")
+    add_legend(above[0], loc="upper left", fontsize=7, frameon=True, framealpha=0.85, edgecolor="none")
     figure.suptitle(
         heading(About(program=recordings[0].about.program), "The same requests under each allocator"),
         fontweight="bold",

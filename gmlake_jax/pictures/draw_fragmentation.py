@@ -10,7 +10,7 @@ from gmlake_jax.history import Recording, Snapshot
 from gmlake_jax.history.series import series_of
 from gmlake_jax.history.state import snapshot_at_time
 from gmlake_jax.pictures import colors
-from gmlake_jax.pictures.drawing import Clock, Scale, heading, need_blocks, new_figure
+from gmlake_jax.pictures.drawing import Clock, Scale, add_legend, heading, need_blocks, new_figure
 from gmlake_jax.pictures.holes import Holes, by_size, hole_sizes, holes_of
 from gmlake_jax.sizes import format_bytes
 
@@ -47,7 +47,7 @@ def _draw_holes(axes: Any, recording: Recording, holes: Holes) -> None:
     axes.set_xlabel(f"time ({clock.unit})")
     axes.set_xlim(0, max(float(clock(recording.duration_ns)), 1e-9))
     axes.set_ylim(0, max(float(np.max(all_idle)) * 1.25, 1e-9))
-    axes.legend(loc="upper right", ncols=2, fontsize=8)
+    add_legend(axes, loc="upper right", ncols=2, fontsize=8)
 
 
 def _pieces_text(count: int, size: int) -> str:

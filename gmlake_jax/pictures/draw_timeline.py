@@ -11,7 +11,7 @@ from gmlake_jax.history.schema import NONE
 from gmlake_jax.history.series import Series, marks_of, series_of
 from gmlake_jax.pictures import colors
 from gmlake_jax.pictures.bands import bands_of, peaks_kept
-from gmlake_jax.pictures.drawing import Clock, Scale, heading, new_figure
+from gmlake_jax.pictures.drawing import Clock, Scale, add_legend, heading, new_figure
 
 _MOST_MARKS = 40
 
@@ -21,7 +21,7 @@ def timeline_figure(recording: Recording) -> Any:
     axes = figure.add_subplot()
     draw_timeline(axes, recording)
     axes.set_title(heading(recording.about, "Memory over time"))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    add_legend(axes, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
 
 

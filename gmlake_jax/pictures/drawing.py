@@ -38,6 +38,12 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained", facecolor="white")
 
 
+def add_legend(axes: Any, **where: Any) -> None:
+    """A legend, where there is anything to explain; matplotlib warns where there is nothing."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(**where)
+
+
 def to_bytes(figure: Any, suffix: str) -> bytes:
     """The figure as PNG or SVG; the same figure is the same bytes."""
     buffer = io.BytesIO()

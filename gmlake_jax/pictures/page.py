@@ -34,8 +34,13 @@ def report_page(recording: Recording, others: Sequence[Recording] = ()) -> str:
         subtitle=html.escape(_subtitle(recording)),
         body="\n".join(section.html() for section in sections),
         library=_plotly(),
-        figures=json.dumps(figures).replace("</", "<\\/"),
+        figures=_script_json(figures),
     )
+
+
+def _script_json(value: Any) -> str:
+    """JSON inside of a script element: no character of it means anything to HTML, nor ends a line of JavaScript."""
+    return json.dumps(value).translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
 def _resource(package: str, name: str) -> str:

@@ -108,3 +108,30 @@ def test_a_run_leaves_statistics_that_can_be_read(gmlake, tmp_path):
     assert gmlake("run", "--emulate", "--stats-file", stats, script).returncode == 0
     assert json.loads(gmlake("stats", stats, "--json").stdout)["peak_bytes_in_use"] >= 32 << 20
     assert "32.0 MiB" in gmlake("summary", stats).stdout
+
+
+SPAWNS = """
+import multiprocessing
+
+def work(queue):
+    import jax
+    queue.put(jax.devices()[0].platform)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=work, args=(queue,))
+    process.start()
+    print("the child ran on", queue.get(timeout=300))
+    process.join()
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["--stock"]], ids=["gmlake", "stock"])
+def test_a_spawned_child_uses_the_emulated_device_or_says_that_it_does_not(gmlake, tmp_path, flags):
+    (tmp_path / "spawns.py").write_text(SPAWNS)
+    run = gmlake("run", "--emulate", *flags, tmp_path / "spawns.py")
+    assert run.returncode == 0, run.stderr[-2000:]
+    said = [line for line in run.stderr.splitlines() if "no emulated device in this child process" in line]
+    assert ("the child ran on gpu" in run.stdout) is (not said)
+    assert len(said) <= 1

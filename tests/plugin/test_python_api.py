@@ -137,3 +137,54 @@ def test_the_statistics_file_is_written_at_the_end(run_jax, tmp_path):
     pid = run_jax(program, GMLAKE="1", GMLAKE_STATS_FILE=str(path)).answer["pid"]
     content = json.loads((tmp_path / f"stats-{pid}.json").read_text())
     assert content["devices"][0]["peak_bytes_in_use"] >= 32 << 20
+
+
+GO_ELSEWHERE = """
+import os, shutil, sys
+jax.device_put(np.ones(10)).block_until_ready()
+os.chdir("/")
+"""
+
+
+def test_files_of_the_end_are_those_of_the_folder_of_the_start(run_jax, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = run_jax(GO_ELSEWHERE, GMLAKE="1", GMLAKE_STATS_FILE="s.json", GMLAKE_RECORD="r.npz")
+    assert run.code == 0, run.errors[-2000:]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.npz", "s.json"]
+
+
+def test_what_is_lost_at_the_end_is_a_line_and_the_exit_code_stays(run_jax, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gone").mkdir()
+    program = GO_ELSEWHERE + f"shutil.rmtree({str(tmp_path / 'gone')!r})\nsys.exit(7)"
+    run = run_jax(program, GMLAKE="1", GMLAKE_STATS_FILE="gone/s.json", GMLAKE_RECORD="gone/r.npz")
+    assert run.code == 7
+    assert "Traceback" not in run.errors
+    assert sorted(line.partition(" lost")[0] for line in run.lines_of_ours) == [
+        "[gmlake_jax] the memory statistics are",
+        "[gmlake_jax] the recording is",
+    ]
+
+
+@pytest.mark.parametrize("variable", ["GMLAKE_STATS_FILE", "GMLAKE_RECORD", "GMLAKE_OOM_DIR"])
+def test_a_folder_that_is_not_there_is_a_line_at_the_start(run_jax, variable):
+    run = run_jax("jax.device_put(np.ones(10)).block_until_ready()", GMLAKE="1", **{variable: "/nowhere/at/all"})
+    assert run.code == 0
+    [line] = run.lines_of_ours
+    assert f"{variable}=/nowhere/at/all: there is no such folder" in line
+
+
+def test_a_number_is_a_cuda_ordinal(run_jax):
+    program = """
+jax.config.update("jax_cuda_visible_devices", "3")
+x = jax.device_put(np.ones(1 << 20, np.float32)).block_until_ready()
+try:
+    wrong = gmlake_jax.memory_summary(0)
+except gmlake_jax.NotActiveError as error:
+    wrong = str(error)
+answer(text=gmlake_jax.memory_summary(3), wrong=wrong, used=gmlake_jax.memory_stats(3)["bytes_in_use"])
+"""
+    found = run_jax(program, GMLAKE="1", GMLAKE_EMULATOR_DEVICES="4").answer
+    assert found["text"].startswith("gmlake_jax, cuda:3")
+    assert found["used"] >= 4 << 20
+    assert "no device 0 in this process; it has 3" in found["wrong"]

@@ -230,3 +230,105 @@ def test_the_options_in_force_can_be_read_back(library, plugins):
     assert activation.installed_options() is None
     gmlake_jax.enable(limit="1GiB")
     assert activation.installed_options().limit == config.Limit(bytes=1 << 30)
+
+
+# --- every message is true
+
+
+def test_what_enable_was_given_counts_and_the_entry_point_says_nothing(library, plugins, monkeypatch, caplog):
+    plugins("cuda13")
+    monkeypatch.setenv("GMLAKE", "1")
+    gmlake_jax.enable(limit="1GiB")
+    _plugin.initialize()
+    library.devices = 1
+    assert not caplog.records
+    assert len(library.installed) == 1
+    assert gmlake_jax.state() == "active on 1 device(s)"
+
+
+def test_a_mistake_in_the_environment_after_enable_changes_nothing(library, plugins, monkeypatch, caplog):
+    plugins("cuda13")
+    gmlake_jax.enable(limit="1GiB")
+    monkeypatch.setenv("GMLAKE", "perhaps")
+    _plugin.initialize()
+    assert not caplog.records
+    assert gmlake_jax.state() == "active on 0 device(s)"
+
+
+def test_other_options_are_named(library, plugins):
+    plugins("cuda13")
+    gmlake_jax.enable(limit="1GiB")
+    with pytest.raises(ConfigError, match=r"limit is 1.0 GiB, not 50% of the device"):
+        gmlake_jax.enable(limit="50%")
+
+
+@pytest.fixture
+def devices_exist(monkeypatch):
+    bridge = types.SimpleNamespace(backends_are_initialized=lambda: True)
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", bridge)
+
+
+def test_the_state_says_that_the_variable_was_set_too_late(library, plugins, monkeypatch, devices_exist):
+    assert "GMLAKE is not set" in gmlake_jax.state()
+    monkeypatch.setenv("GMLAKE", "1")
+    assert "too late" in gmlake_jax.state()
+    monkeypatch.setenv("GMLAKE", "0")
+    assert "GMLAKE is not set" in gmlake_jax.state()
+
+
+def test_the_state_says_that_jax_has_no_gpu(library, plugins, monkeypatch, devices_exist):
+    plugins("cuda13")
+    monkeypatch.setattr(activation, "_devices_in_use", lambda: False)
+    gmlake_jax.enable()
+    library.state = lambda: "installed; JAX has not created its devices yet"
+    assert "not created its devices yet" in gmlake_jax.state()
+    monkeypatch.setattr(activation, "_devices_in_use", lambda: True)
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(default_backend=lambda: "cpu"))
+    assert "no CUDA device in this process; it runs on cpu" in gmlake_jax.state()
+
+
+@pytest.mark.parametrize(
+    ("environment", "config_says", "active"),
+    [("cpu", "cuda,cpu", True), ("cuda", "cpu", False), (None, "cpu", False), ("cpu", "", True), ("cpu", None, False)],
+)
+def test_jax_config_counts_over_the_environment(library, plugins, monkeypatch, environment, config_says, active):
+    plugins("cuda13")
+    monkeypatch.setenv("GMLAKE", "1")
+    if environment:
+        monkeypatch.setenv("JAX_PLATFORMS", environment)
+    config = types.SimpleNamespace(jax_platforms=config_says)
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(config=config))
+    _plugin.initialize()
+    assert bool(library.installed) is active
+    if not active:
+        assert "platforms=cpu" in gmlake_jax.state().lower()
+
+
+SUBINTERPRETER = """
+import importlib, os
+names = ("_interpreters", "_xxsubinterpreters")
+found = [name for name in names if importlib.util.find_spec(name)]
+interpreters = importlib.import_module(found[0])
+os.environ["GMLAKE"] = "1"
+run = interpreters.run_string
+result = run(interpreters.create(), '''
+import gmlake_jax
+from gmlake_jax import _plugin
+try:
+    gmlake_jax.enable()
+except gmlake_jax.GmlakeError as error:
+    print(type(error).__name__, error)
+_plugin.initialize()
+print(gmlake_jax.state())
+''')
+assert result is None, result
+"""
+
+
+def test_a_subinterpreter_gets_one_line(run_python):
+    ran = run_python("import importlib.util\n" + SUBINTERPRETER)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    raised, state = ran.stdout.splitlines()
+    assert raised.startswith("PluginError")
+    assert "subinterpreter" in raised
+    assert "subinterpreter" in state

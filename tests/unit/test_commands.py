@@ -1,6 +1,8 @@
 """The command line: help, output, errors on one line, exit codes."""
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -147,3 +149,80 @@ def test_an_interrupt_is_quiet(monkeypatch, tmp_path):
 
     monkeypatch.setattr(command_line, "_verbs", lambda: {"interrupted": Interrupted()})
     assert main(["interrupted"]) == 130
+
+
+def test_the_doctor_does_not_run_what_lies_in_the_present_folder(tmp_path, monkeypatch):
+    from gmlake_jax.commands import doctor
+
+    (tmp_path / "jax.py").write_text("open('proof', 'w')\nraise SystemExit('taken over')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    check = doctor._run_check(emulate=False)
+    assert not (tmp_path / "proof").exists()
+    assert "devices" in check
+
+
+@pytest.mark.parametrize("line", ["", "goodbye", "[1]", "{}", "NaN"])
+def test_the_doctor_survives_a_check_that_prints_something_else(line):
+    from gmlake_jax.commands import doctor
+
+    assert "the check printed" in doctor._parsed(line)["state"]
+
+
+def test_run_resolves_the_paths_before_the_program_goes_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        "import os\nos.environ['SEEN'] = os.environ['GMLAKE_STATS_FILE'] + os.environ['GMLAKE_RECORD']"
+    )
+    for name in ("GMLAKE", "GMLAKE_STATS_FILE", "SEEN"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("GMLAKE_RECORD", "r.npz")
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert main(["run", "--stats-file", "s.json", "prog.py"]) == 0
+    assert os.environ["SEEN"] == f"{tmp_path}/s.json{tmp_path}/r.npz"
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)], ids=["fifo", "folder", "device"]
+)
+@pytest.mark.parametrize("verb", ["stats", "summary", "compare", "convert", "replay", "plot", "report"])
+def test_what_is_no_file_is_one_line_at_once(verb, make, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make("in.npz")
+    others = {"compare": ["in.npz"], "convert": ["out.json"]}.get(verb, [])
+    assert main([verb, "in.npz", *others]) in (1, 2)
+    [line] = capsys.readouterr().err.splitlines()
+    assert "in.npz" in line
+
+
+def test_names_that_a_terminal_would_act_on_are_shown(tmp_path, capsys):
+    assert main(["stats", "\x1b[2J\nno such file"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["replay", "x", "--passes", "9" * 30],
+        ["replay", "--churn", "0.5", "--churn-requests", "9" * 5000],
+        ["replay", "--churn", "0.5", "--churn-limit", "99999999999999TiB"],
+        ["replay", "--churn", "0.5", "--seed", "9" * 30],
+        ["replay", "--churn", "0.5", "--seed", "-1"],
+        ["replay", "x", "--limit", "9" * 5000],
+        ["plot", "x", "--kind", "layout", "--at", "nan"],
+        ["plot", "x", "--kind", "layout", "--at", "inf"],
+        ["plot", "x", "--kind", "layout", "--at", "-1"],
+        ["stats", "x", "--device", "9" * 5000],
+        ["stats", "x", "--device", "-1"],
+        ["top", "--interval", "nan"],
+        ["top", "--pid", "9" * 5000],
+    ],
+    ids=lambda argv: " ".join(argv)[:40],
+)
+def test_numbers_out_of_all_bounds_are_wrong_usage(argv, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(argv)
+    assert end.value.code == 2
+    assert len(capsys.readouterr().err) < 2000

@@ -162,3 +162,58 @@ def test_nothing_that_speaks_against_it(environ):
 def test_options_cannot_be_changed_afterwards():
     with pytest.raises(AttributeError):
         read_options({}).limit = Limit(bytes=1)
+
+
+HUGE = (
+    "9" * 30,
+    "9" * 5000,
+    10**30,
+    10**5000,
+    1 << 63,
+    "99999999999TiB",
+    float("inf"),
+    float("nan"),
+    "1e400",
+    -1,
+    "-1",
+)
+
+
+@pytest.mark.parametrize(
+    "value", HUGE, ids=lambda value: f"{type(value).__name__} {str(value)[:20] if value != 10**5000 else ''}"
+)
+@pytest.mark.parametrize("option", ["limit", "idle_trim", "wait", "record_events"])
+def test_numbers_out_of_all_bounds_are_one_line(option, value):
+    with pytest.raises(ConfigError) as error:
+        read_options({}, enabled=True, **{option: value})
+    assert option in str(error.value)
+    assert len(str(error.value)) < 1000
+    assert str(error.value).isprintable()
+
+
+# --- paths
+
+
+@pytest.mark.parametrize("option", ["stats_file", "record"])
+def test_a_file_that_gets_something_at_the_end_is_resolved_at_the_start(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert getattr(read_options({}, **{option: "a.x"}), option) == str(tmp_path / "a.x")
+    assert getattr(read_options({}, **{option: "~/a-%p.x"}), option) == str(tmp_path / "a-%p.x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_resolved_at_the_start(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "oom").mkdir()
+    assert read_options({}, oom_dir="oom").oom_dir == str(tmp_path / "oom")
+
+
+@pytest.mark.parametrize("option", ["stats_file", "record", "oom_dir"])
+@pytest.mark.parametrize("path", ["{}/nowhere/at/all", "/proc/self/x", "{}/file/x", "{}/nul\0", "/dev/null"])
+def test_a_place_that_cannot_be_written_is_an_error_at_the_start(option, path, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError) as error:
+        read_options({}, **{option: path.format(tmp_path)})
+    assert option in str(error.value)
+    assert str(error.value).isprintable()

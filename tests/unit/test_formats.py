@@ -432,3 +432,23 @@ def test_intervals_merge_and_split():
     some.remove(25, 100)
     some.add(40, 0)
     assert some.spans() == [(0, 3), (7, 8), (20, 5)]
+
+
+def test_a_trace_keeps_numbers_that_need_more_bits(tmp_path):
+    streams = np.arange(300)
+    events = [
+        {"kind": Kind.ALLOC, "time_ns": index, "address": (index + 1) << 20, "size": 512, "stream": int(stream)}
+        for index, stream in enumerate(streams)
+    ]
+    recording = Recording(events=table(EVENT, events))
+    (tmp_path / "t.npz").write_bytes(leases.trace_bytes(recording))
+    assert read_columns(str(tmp_path / "t.npz")).stream.tolist() == streams.tolist()
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_a_pickle_cannot_have_memory_reserved_by_a_number(protocol, tmp_path):
+    puts = {0: b"(dp99999999999\n.", 2: b"\x80\x02}r\xff\xff\xff\x7f.", 4: b"\x80\x04}r\xff\xff\xff\xff."}
+    path = tmp_path / "x.pickle"
+    path.write_bytes(puts[protocol])
+    with pytest.raises(HistoryError, match="numbers a value"):
+        torch_reader.read_torch(str(path))

@@ -301,3 +301,26 @@ def test_the_page_defines_every_field_and_option(results, write_npz, capsys):
         main(["replay", "--help"])
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
     assert {option for option in options if option not in page} == set()
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"], ["--find-min-limit"], ["--policy", "bfc"]], ids=" ".join)
+@pytest.mark.parametrize("events", [[(0, 0, 0), (1, 0, 0)], [(2, 0, 5), (2, 1, 7)]], ids=["empty", "refused"])
+def test_a_trace_in_which_nothing_lives_is_one_line(write_npz, replay, events, flags):
+    code, _, err = replay(write_npz(events), *flags)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "holes.npz: nothing was allocated in it" in err
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("size", 1 << 60), ("stream", 1 << 40), ("time_us", 1 << 60), ("time_us", -(1 << 60))]
+)
+def test_numbers_that_would_be_cut_are_refused(write_npz, replay, column, value):
+    values = np.zeros(len(EVENTS), np.int64)
+    values[0] = value
+    assert_refused(replay, write_npz(**{column: values}), "holes.npz", f"event 0: {column}", str(value))
+
+
+def test_unsigned_numbers_beyond_63_bits_are_refused(write_npz, replay):
+    sizes = np.full(len(EVENTS), (1 << 64) - 1, np.uint64)
+    assert_refused(replay, write_npz(size=sizes), "holes.npz", "does not fit into 64 bits")

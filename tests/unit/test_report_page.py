@@ -1,5 +1,6 @@
 """`gmlake report`: the page in a real browser, offline. Needs Chromium; skips, with a warning, where there is none."""
 
+import json
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from gmlake_jax.commands.main import main
 from gmlake_jax.history.state import last_snapshot, snapshot_at_time
 from gmlake_jax.pictures import page_figures
 from gmlake_jax.pictures.extent import extents_of
+from gmlake_jax.pictures.page import _script_json
 
 TRACE = Path(__file__).resolve().parents[1] / "traces" / "opt-1.3b-LRO.npz"
 PATIENCE_S = 240  # a browser on a busy machine
@@ -220,3 +222,19 @@ def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch, capsys):
     life().save(tmp_path / "in.npz")
     monkeypatch.setitem(sys.modules, "plotly", None)
     assert "pip install 'gmlake-jax[report]'" in fails(1, capsys, tmp_path / "in.npz", "-o", tmp_path / "p.html")
+
+
+@pytest.mark.parametrize(
+    "name", ["<!--<script>", "</script>", "]]>", "&amp;<", "\u2028\u2029", "<!--<script></script>-->"]
+)
+def test_no_annotation_can_end_the_script_or_hide_the_rest(name):
+    text = _script_json({"name": name})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"name": name}
+
+
+def test_the_figures_of_the_page_are_escaped(page):
+    figures = page.read_text().rpartition("<script>")[2].partition("</script>")[0]
+    assert "\\u003cbr" in figures
+    assert "<br" not in figures
+    assert "train/" in figures

@@ -1,5 +1,8 @@
 """Arithmetic on the allocator's numbers, and how they look on a terminal."""
 
+import sys
+import types
+
 import pytest
 
 import gmlake_jax
@@ -196,3 +199,61 @@ def test_a_comparison_puts_readings_beside_each_other():
     text = format_comparison({"default": {"bytes_limit": MIB}, "gmlake": {}}, [("limit", "bytes_limit")])
     assert text.splitlines()[0].split() == ["default", "gmlake"]
     assert text.splitlines()[1].split() == ["limit", "1.0", "MiB", "-"]
+
+
+def test_a_limit_above_the_devices_memory_is_refused(active):
+    with pytest.raises(ConfigError, match=r"cannot be 8TiB: the device has 4.0 GiB in all"):
+        gmlake_jax.set_memory_limit("8TiB", 0)
+    assert active.limit is None
+
+
+HUGE = [1 << 48, 1 << 63, 10**30, 10**5000, -1, "9" * 400, "99999999TiB"]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=range(len(HUGE)))
+def test_numbers_out_of_all_bounds_are_refused_in_one_line(active, number):
+    calls = (lambda: gmlake_jax.trim(number, 0), lambda: gmlake_jax.empty_cache(0, number))
+    for call in calls:
+        with pytest.raises(ValueError, match=r"size|must be") as error:
+            call()
+        assert str(error.value).isprintable()
+        assert len(str(error.value)) < 500
+    with pytest.raises(ConfigError):
+        gmlake_jax.set_memory_limit(number, 0)
+
+
+@pytest.mark.parametrize("device", [3, -1, 10**30, 10**5000, True], ids=["3", "-1", "huge", "long", "bool"])
+def test_a_device_that_is_not_there_is_refused_whatever_its_number(active, device):
+    with pytest.raises(NotActiveError) as error:
+        gmlake_jax.memory_stats(device)
+    assert str(error.value).isprintable()
+
+
+def test_numpys_integers_are_numbers_too(active):
+    numpy = pytest.importorskip("numpy")
+    assert gmlake_jax.memory_stats(numpy.int32(0))["bytes_in_use"] == RAW["bytes_in_use"]
+
+
+class Device:
+    """A device of JAX."""
+
+    platform = "gpu"
+
+    def __init__(self, ordinal):
+        self.local_hardware_id = ordinal
+
+    def __str__(self):
+        return f"cuda:{self.local_hardware_id}"
+
+    def memory_stats(self):
+        return {"bytes_in_use": self.local_hardware_id * MIB}
+
+
+def test_a_number_is_a_cuda_ordinal_and_not_a_place_in_a_list(monkeypatch):
+    jax = types.SimpleNamespace(local_devices=lambda: [Device(3), Device(1)])
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    for ordinal in (3, 1):
+        assert f"cuda:{ordinal}." in gmlake_jax.memory_summary(ordinal)
+        assert f"{ordinal}.0 MiB" in gmlake_jax.memory_summary(ordinal)
+    with pytest.raises(NotActiveError, match="no device 0 in this process; it has 3, 1"):
+        gmlake_jax.memory_summary(0)
