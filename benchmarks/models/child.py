@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+SCRATCH = tempfile.TemporaryDirectory(prefix="gmlake-models-")
 OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "out of memory", "OUT_OF_MEMORY")
 
 
@@ -25,12 +27,18 @@ def arrange_path() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != own] + [str(ROOT)]
 
 
-def start_jax(spec: dict[str, Any]) -> None:
-    """The emulated device where one is asked for, and the compilation cache."""
+def start_emulator(spec: dict[str, Any]) -> None:
+    """The emulated device, where one is asked for; a situation shares it with processes that it starts."""
     if memory := spec.get("emulate"):
         from gmlake_jax import emulator
 
+        if spec["role"] == "situation":
+            os.environ["GMLAKE_EMULATOR_SHARED"] = str(Path(SCRATCH.name) / "device")
         emulator.start(memory=memory)
+
+
+def start_jax(spec: dict[str, Any]) -> None:
+    """JAX with the compilation cache."""
     import jax
 
     if cache := spec.get("cache"):
@@ -73,7 +81,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         measured = job.measure(workload.plan(c.lengths, spec["steps"], spec["seed"]), watch.deadline)
         return {**watch.driver_calls(len(measured.losses)), **measured.figures(batch)}
 
-    return {"batch": batch, **guarded(work, watch)}
+    return {"sequences": batch, **guarded(work, watch)}
 
 
 def warm(spec: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +103,7 @@ def situation(spec: dict[str, Any]) -> dict[str, Any]:
     watch = measures.Watch(spec)
     if spec["served"] != watch.served:
         return {"outcome": "wrong_allocator", "reason": f"{watch.served} served, not {spec['served']}"}
-    stage = Stage(spec["model"] == "tiny", watch)
+    stage = Stage(spec, watch)
 
     def work() -> dict[str, Any]:
         start = time.perf_counter()
@@ -108,6 +116,9 @@ def situation(spec: dict[str, Any]) -> dict[str, Any]:
 
 def neighbour(spec: dict[str, Any]) -> dict[str, Any]:
     """The second process of a situation: holds and changes memory until it is ended."""
+    from benchmarks.models import measures
+
+    measures.device_memory()
     from benchmarks import jittering_neighbour
 
     jittering_neighbour.be_the_neighbour(spec["base"], spec["jitter"])
@@ -121,10 +132,14 @@ def main(text: str) -> None:
     """Does what the specification says; the result is the last line of standard output."""
     arrange_path()
     spec = json.loads(text)
-    start_jax(spec)
+    start_emulator(spec)
+    if spec["role"] != "neighbour":
+        start_jax(spec)
     result = ROLES[spec["role"]](spec)
     print(json.dumps(result), flush=True)
-    os._exit(0)  # a client that failed for want of memory may not end by itself
+    if result.get("outcome") != "completed":
+        SCRATCH.cleanup()
+        os._exit(0)  # after a failure, a client may wait for work that never ends
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Configuration:
-    """The shape of one model. `batch` holds sequences a step for each strategy; a strategy without one is impossible."""
+    """The shape of one model. `batch`: sequences a step under each strategy; a strategy without one is impossible."""
 
     name: str
     published: float  # parameters
@@ -61,6 +61,7 @@ class Configuration:
         )
 
 
+STRATEGY_NAMES = ("N", "R", "LR", "RO", "LRO")
 _LLAMA = {"vocabulary": 32000, "norm": "rms", "mlp": "swiglu", "positions": "rotary", "tied": False, "bias": False}
 
 CONFIGURATIONS = {

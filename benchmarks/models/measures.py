@@ -1,8 +1,8 @@
-"""What a child process sees of memory: the device from outside (NVML), the allocator from inside, and the compile cache.
+"""What a child process sees of memory: the device from outside (NVML), the allocator from inside, the compile cache.
 
-`Watch` is made before the first array. It fills the device from outside where the peer follows no limit (ballast), reads
-which allocator serves, and then samples the device's used memory on a thread of its own, every 20 ms, so that a peak inside
-a step is seen. Sampling costs some microseconds each time, under every allocator alike.
+`Watch` is made before the first array. It fills the device from outside where the peer follows no limit (ballast),
+reads which allocator serves, and then samples the device's used memory on a thread of its own, every 20 ms, so that a
+peak inside a step is seen. Sampling costs some microseconds each time, under every allocator alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One flax transformer that covers the eight models: training, evaluation, and decoding with a cache of keys and values.
+"""One flax transformer that covers the eight models: training, evaluation, decoding with a cache of keys and values.
 
 Collections: `params` (the model), `lora` (adapters of rank 16 on the fused projection of queries, keys and values and
 on the output projection, where asked for) and `cache` (keys and values of a decoding run). Layers are scanned, or

@@ -1,8 +1,8 @@
 """The allocators that are compared: their environments, how each is held to a limit, and which one really served.
 
-jaxlib has changed what a variable means from version to version, so that a result counts only if the child process saw
-the allocator that was asked for. `identify` tells them apart by what JAX's statistics have and by where two small arrays
-lie: XLA's `vmm` and `platform` have no statistics, and `vmm` gives every array, however small, its own physical block.
+jaxlib has changed what a variable means from version to version, so a result counts only if the child process saw the
+allocator that was asked for. `identify` tells them apart by JAX's statistics and by where two small arrays lie: XLA's
+`vmm` and `platform` have no statistics, and `vmm` gives every array, however small, a physical block of its own.
 """
 
 from __future__ import annotations

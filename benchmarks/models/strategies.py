@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from benchmarks.models.configurations import Configuration
+from benchmarks.models.configurations import STRATEGY_NAMES, Configuration
 from benchmarks.models.model import LORA_RANK, Array, Transformer, initial, loss_of
 
 State = dict[str, Any]
@@ -31,7 +31,7 @@ class Strategy:
     offload: bool
 
 
-STRATEGIES = {name: Strategy(name, "R" in name, "L" in name, "O" in name) for name in ("N", "R", "LR", "RO", "LRO")}
+STRATEGIES = {name: Strategy(name, "R" in name, "L" in name, "O" in name) for name in STRATEGY_NAMES}
 
 
 def placed(tree: Any, kind: str) -> Any:
@@ -66,9 +66,7 @@ class Trainer:
     def shardings(self) -> State:
         """Where each array of the state lives."""
         moments = "pinned_host" if self.strategy.offload else "device"
-        return {
-            name: placed(tree, moments if name == "moments" else "device") for name, tree in self.abstract.items()
-        }
+        return {name: placed(tree, moments if name == "moments" else "device") for name, tree in self.abstract.items()}
 
     def step_shardings(self) -> tuple[Any, Any, Any]:
         """Where the results of a step live."""

@@ -1,4 +1,4 @@
-"""The training job of a cell: steps of several lengths, evaluation and sampling in between, parameters read now and then.
+"""The training job of a cell: steps of several lengths; evaluation, sampling and reads of parameters in between.
 
 A `Job` first runs every program once (warm-up), then the events of a plan that a seed decides, and measures each
 training step from its dispatch to its loss. The same seed gives the same events and the same tokens under every
