@@ -1,1 +1,1 @@
-"""Eight large models, nine situations, seven allocators: what gmlake_jax does for a JAX job. README.md says how to run."""
+"""Eight large models, nine situations, seven allocators: what gmlake_jax does for a JAX job. See README.md."""

@@ -14,6 +14,12 @@ from benchmarks.models.results import Cell
 from benchmarks.models.situations import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
+DEFAULT_PEERS = {
+    "situation": "ours,default,cuda_async",
+    "limit": "ours,default",
+    "largest": "default,ours",
+    "alternate": "on_demand,ours",
+}
 RESULTS = ROOT / "docs" / "results" / "models.jsonl"
 
 
@@ -92,8 +98,10 @@ def plan(options: argparse.Namespace) -> None:
 
 
 def write_report(options: argparse.Namespace) -> None:
-    """docs/benchmarks.md and its pictures."""
-    report.write(results.read(options.out), ROOT)
+    """docs/benchmarks.md and its pictures; of emulated lines only where that is asked for, and elsewhere."""
+    if options.emulated and options.root == ROOT:
+        raise SystemExit("--emulated needs --root FOLDER: the documentation holds no emulated numbers")
+    report.write(results.read(options.out), options.root, options.emulated)
 
 
 def record(options: argparse.Namespace) -> None:
@@ -145,13 +153,8 @@ def parser_of() -> argparse.ArgumentParser:
         add_model(made[name])
     add_situation(made["situation"], required=True)
     add_situation(made["limit"], required=False)
-    for name, default in (
-        ("situation", "ours,default,cuda_async"),
-        ("limit", "ours,default"),
-        ("largest", "default,ours"),
-    ):
+    for name, default in DEFAULT_PEERS.items():
         add_peers(made[name], default)
-    add_peers(made["alternate"], "on_demand,ours")
     add_own(made)
     return parser
 
@@ -170,6 +173,8 @@ def add_own(made: dict[str, argparse.ArgumentParser]) -> None:
     made["plan"].add_argument("--show", type=int, default=12)
     made["plan"].add_argument("--retry", action="store_true", help="again what ended for want of time")
     made["plan"].add_argument("--tiny", action="store_true", help="the tiny variants")
+    made["report"].add_argument("--root", type=Path, default=ROOT, help="the folder whose docs/ is written")
+    made["report"].add_argument("--emulated", action="store_true", help="a page about emulated lines, to look at it")
     made["record"].add_argument("--trace", type=Path, required=True, help="the trace to write, NAME.trace.npz")
 
 

@@ -178,7 +178,7 @@ class Job:
                 break
             start = time.perf_counter()
             loss = self.play(event)
-            if event.kind == "train":
+            if loss is not None and event.kind == "train":
                 measured.milliseconds.append((event.length, 1e3 * (time.perf_counter() - start)))
                 measured.losses.append(loss)
         return measured

@@ -12,6 +12,7 @@ from benchmarks.models.situations.stage import ROW, Stage
 EVENTS, TINY_EVENTS = 240, 80
 FIRST = 0.05  # units
 FULL = 8.0  # units: what all caches together may have
+LONGEST = 1.2  # units: a text whose cache is as large ends
 
 
 class Server:
@@ -40,6 +41,8 @@ class Server:
     def grow(self) -> None:
         """A text's cache is copied into one half as large again."""
         size, old = self.caches.pop(self.random.randrange(len(self.caches)))
+        if size > LONGEST:
+            return
         self.make_room(2.5 * size)
         rows = self.stage.bytes(1.5 * size) // (4 * ROW)
         new = self.stage.request(4 * ROW * rows, lambda: self.copy(old, rows))

@@ -24,16 +24,18 @@ def longer(leaf: jax.Array) -> jax.Array:
 def rollout(stage: Stage, job: Job, batch: int) -> jax.Array:
     """The last tokens of a batch; the caches are dropped."""
     double = jax.jit(longer)
-    length, cache, done = TINY_FIRST_LENGTH if stage.tiny else FIRST_LENGTH, None, 0
+    length, done = TINY_FIRST_LENGTH if stage.tiny else FIRST_LENGTH, 0
+    leaves: list[jax.Array] = []
+    tree: Any = None
     variables = job.trainer.variables(job.state)
     for _ in range(DOUBLINGS + 1):
         decoder = Decoder(job.trainer, True, batch, length)
+        cache = jax.tree.unflatten(tree, leaves) if leaves else None
         token, cache = decoder.run(variables, TOKENS, cache, done)
         done, length = done + TOKENS, 2 * length
         leaves, tree = jax.tree.flatten(cache)
         del cache
         grow(stage, double, leaves)
-        cache = jax.tree.unflatten(tree, leaves)
     return jax.block_until_ready(token)
 
 

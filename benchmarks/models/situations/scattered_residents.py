@@ -1,4 +1,4 @@
-"""The device full of pieces, three of four given back, one array as large as all that is free (fractalyze/zorch#468)."""
+"""Pieces fill the device, three of four are given back, one array needs all that is free (fractalyze/zorch#468)."""
 
 from __future__ import annotations
 
