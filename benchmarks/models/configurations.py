@@ -4,6 +4,9 @@ The shapes are those of the published checkpoints, so that the parameter counts 
 bfloat16: parameters, gradients and both moments of Adam, which is eight bytes a parameter under N and R. That is the
 choice that lets a model of 13 billion parameters train without LoRA on one device of 141 GB; with moments in float32 it
 would take twelve. Adam's second decay is 0.95, so that eight bits of mantissa can follow the second moment.
+
+The batches are estimates that leave a tenth of the device free at the longest sequence: state, activations with
+the attention's scores in full, logits in float32. `largest` looks for the true bound.
 """
 
 from __future__ import annotations
@@ -76,7 +79,7 @@ CONFIGURATIONS = {
             ffn=6400,
             vocabulary=50257,
             context=1024,
-            batch={"N": 8, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
+            batch={"N": 4, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
         ),
         Configuration(
             "opt-1.3b",
@@ -87,7 +90,7 @@ CONFIGURATIONS = {
             ffn=8192,
             vocabulary=50272,
             mlp="relu",
-            batch={"N": 8, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
+            batch={"N": 4, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
         ),
         Configuration(
             "opt-6.7b",
@@ -98,7 +101,7 @@ CONFIGURATIONS = {
             ffn=16384,
             vocabulary=50272,
             mlp="relu",
-            batch={"N": 4, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
+            batch={"N": 2, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
         ),
         Configuration(
             "opt-13b",
@@ -118,7 +121,7 @@ CONFIGURATIONS = {
             width=4096,
             heads=32,
             ffn=11008,
-            batch={"N": 4, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
+            batch={"N": 2, "R": 16, "LR": 16, "RO": 16, "LRO": 16},
             **_LLAMA,
         ),
         Configuration(
@@ -141,7 +144,7 @@ CONFIGURATIONS = {
             vocabulary=50304,
             context=1024,
             position_tables=2,
-            batch={"N": 2, "R": 8, "LR": 8, "RO": 8, "LRO": 8},
+            batch={"N": 1, "R": 8, "LR": 8, "RO": 8, "LRO": 8},
         ),
         Configuration(
             "gpt-neox-20b",

@@ -73,4 +73,4 @@ def identify(active: bool, stats: dict[str, Any] | None, small: list[int]) -> st
     pool = stats.get("pool_bytes")
     if pool is None:
         return "cuda_async"
-    return "bfc_preallocated" if pool >= 0.9 * stats["bytes_limit"] else "bfc_on_demand"
+    return "bfc_preallocated" if pool >= 0.5 * stats["bytes_limit"] else "bfc_on_demand"

@@ -28,12 +28,12 @@ STEPS = """Medians over rounds that alternate between the allocators, the order 
 smallest and the largest round. "default" is JAX's default allocator on demand (`XLA_PYTHON_CLIENT_PREALLOCATE=false`),
 which is the same code as the preallocated one. Driver calls are those about memory, after the warm-up, by ours."""
 
-SITUATIONS = """Each is played at a limit of 1.01 times its own live peak, which a run under ours without a limit has told.
-A failure counts as fragmentation, and is in bold, only where the request was at most what was free and more than the
-largest hole, all in GiB. Allocators that follow no limit (`cuda_async`, `platform`) find the rest of the device occupied.
-`jittering_neighbour` is no matter of holes and has the whole device."""
+SITUATIONS = """Each is played at a limit of 1.01 times its own live peak, which a run under ours has told. A
+failure counts as fragmentation, and is in bold, only where the request was at most what was free and more than the
+largest hole, all in GiB. Allocators that follow no limit (`cuda_async`, `platform`) find the rest of the device
+occupied. `jittering_neighbour` is no matter of holes and has the whole device."""
 
-NO_HELP = """A job whose memory never comes near the device's gains nothing: JAX's default allocator has then preallocated
+NO_HELP = """A job whose memory never comes near the device's gains nothing: the default allocator has then preallocated
 more than enough, in one piece, and serves it as fast. Nor does a job gain whose live memory alone is too large; no
 allocator makes that less."""
 

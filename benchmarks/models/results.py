@@ -41,10 +41,12 @@ class Cell:
 
     def title(self) -> str:
         """The cell in a few words."""
-        words = (self.situation or self.model, self.strategy, self.layers, self.peer, f"round {self.round}")
+        own = (self.situation,) if self.situation else (self.model, self.strategy, self.layers)
+        words = (*own, self.peer, f"round {self.round}")
         limit = f"limit {self.limit / 2**30:.2f} GiB" if self.limit else "tight limit" if self.tight else None
         batch = f"batch {self.batch}" if self.batch else None
-        return " ".join(word for word in (*words, limit, batch) if word)
+        length = f"length {self.length}" if self.length else None
+        return " ".join(word for word in (*words, limit, batch, length) if word)
 
 
 FIELDS = [each.name for each in dataclasses.fields(Cell)]

@@ -49,22 +49,25 @@ def situations_of(names: tuple[str, ...], peers: tuple[str, ...], size: str) -> 
 def everything(tiny: bool = False) -> list[Cell]:
     """All cells, in the order in which they should be run."""
     suffix, size = ("-tiny", "tiny") if tiny else ("", "full")
-    pairs, telling = possible(), list(TELLING)
+    telling, others = list(TELLING), possible()[len(TELLING) :]
     rest = tuple(name for name in NAMES if name not in FIRST_SITUATIONS)
-    peers = ("ours", "default", "cuda_async")
-    rounds = [in_turns(telling, COMPARED, number, suffix) for number in range(1, ROUNDS)]
-    unrolled = [dataclasses.replace(cell, layers="unrolled") for cell in in_turns(telling, COMPARED, 0, suffix)]
+
+    def rounds(pairs: list[tuple[str, str]], numbers: range) -> Iterator[Cell]:
+        return itertools.chain(*(in_turns(pairs, COMPARED, number, suffix) for number in numbers))
+
     return [
-        *in_turns(telling, COMPARED, 0, suffix),
-        *situations_of(FIRST_SITUATIONS, peers, size),
-        *itertools.chain(*rounds),
-        *in_turns(pairs[len(telling) :], COMPARED, 0, suffix),
-        *situations_of(rest, peers, size),
+        *in_turns(telling, ("on_demand", "ours"), 0, suffix),
+        *situations_of(FIRST_SITUATIONS, ("ours", "default"), size),
+        *in_turns(telling, ("cuda_async",), 0, suffix),
+        *rounds(telling, range(1, ROUNDS)),
+        *situations_of(rest, ("ours", "default"), size),
+        *rounds(others, range(1)),
+        *situations_of(NAMES, ("cuda_async",), size),
         *in_turns(telling, OTHERS, 0, suffix),
-        *itertools.chain(*(in_turns(pairs[len(telling) :], COMPARED, n, suffix) for n in range(1, ROUNDS))),
+        *rounds(others, range(1, ROUNDS)),
         *situations_of(NAMES, ("fraction95", "on_demand", "vmm", "platform"), size),
-        *in_turns(pairs[len(telling) :], OTHERS, 0, suffix),
-        *unrolled,
+        *in_turns(others, OTHERS, 0, suffix),
+        *(dataclasses.replace(cell, layers="unrolled") for cell in in_turns(telling, COMPARED, 0, suffix)),
     ]
 
 

@@ -1,0 +1,178 @@
+"""benchmarks/models: the models have their true sizes and train, and a situation is judged by its holes. On a CPU."""
+
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+pytest.importorskip("flax", reason="the models are written in flax; pip install gmlake-jax[examples]")
+
+from benchmarks.models import model, situations, strategies, workload
+from benchmarks.models.configurations import CONFIGURATIONS, find
+from benchmarks.models.situations import NAMES, stage
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation():
+    """Tiny models: compiling is all that takes time."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """In float32, so that two ways to compute the same differ by nothing but the order of sums."""
+    monkeypatch.setattr(model, "TYPE", jnp.float32)
+
+
+# --- models
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_model_has_its_published_size(name):
+    c = CONFIGURATIONS[name]
+    assert model.parameter_count(c) == pytest.approx(c.published, rel=0.03)
+
+
+def trained(name, strategy, steps=5, scanned=True, state=None):
+    c = find(f"{name}-tiny")
+    trainer = strategies.Trainer(c, strategies.STRATEGIES[strategy], scanned)
+    state = state or trainer.init(jax.random.key(0))
+    tokens = jnp.asarray(np.random.default_rng(0).integers(0, c.vocabulary, (2, 8)), jnp.int32)
+    losses = []
+    for _ in range(steps):
+        state, loss = trainer.train(state, tokens)
+        losses.append(float(loss))
+    return losses, state
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"), [("gpt2-xl", "N"), ("llama-7b", "R"), ("gpt-neox-20b", "LR"), ("glm-10b", "RO")]
+)
+def test_a_model_learns(name, strategy):
+    losses, _ = trained(name, strategy)
+    assert losses[-1] < losses[0] < 10
+
+
+def test_offloaded_moments_live_on_the_host_and_change_no_loss():
+    offloaded, state = trained("opt-1.3b", "LRO", steps=2)
+    plain, _ = trained("opt-1.3b", "LR", steps=2)
+    kinds = {leaf.sharding.memory_kind for leaf in jax.tree.leaves(state["moments"]) if leaf.ndim}
+    assert kinds == {"pinned_host"}
+    assert offloaded == plain
+
+
+def test_lora_trains_the_adapters_and_nothing_else():
+    c = find("llama-7b-tiny")
+    trainer = strategies.Trainer(c, strategies.STRATEGIES["LR"])
+    state = trainer.init(jax.random.key(0))
+    frozen, adapters = (jax.tree.map(np.asarray, state[name]) for name in ("frozen", "trained"))
+    state, _ = trainer.train(state, jnp.zeros((2, 8), jnp.int32))
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), frozen, state["frozen"]))
+    assert not jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), adapters, state["trained"]))
+    assert sum(leaf.size for leaf in jax.tree.leaves(adapters)) < sum(leaf.size for leaf in jax.tree.leaves(frozen)) / 3
+
+
+def test_unrolled_layers_compute_what_scanned_ones_do(exact):
+    c = find("vicuna-13b-tiny")
+    scanned, unrolled = (model.Transformer(c, scanned=value) for value in (True, False))
+    stacked = jax.jit(model.initial(scanned))(jax.random.key(1))["params"]
+    spread = {name: leaf for name, leaf in stacked.items() if name != "layers"}
+    for i in range(c.layers):
+        spread[f"layers_{i}"] = jax.tree.map(lambda leaf, i=i: leaf[i], stacked["layers"])
+    tokens = jnp.arange(16, dtype=jnp.int32).reshape(2, 8)
+    one, other = (m.apply({"params": p}, tokens) for m, p in ((scanned, stacked), (unrolled, spread)))
+    np.testing.assert_allclose(np.float32(one), np.float32(other), atol=1e-4)
+
+
+def test_decoding_with_a_cache_says_what_the_whole_text_says(exact):
+    c = find("llama-7b-tiny")
+    whole, stepwise = model.Transformer(c), model.Transformer(c, cached=8)
+    variables = jax.jit(model.initial(whole))(jax.random.key(0))
+    tokens = jnp.asarray([[3, 1, 4, 1, 5]], jnp.int32)
+    cache = jax.tree.map(jnp.zeros_like, jax.jit(model.initial(stepwise))(jax.random.key(0))["cache"])
+    for place in range(tokens.shape[1]):
+        scores, changed = stepwise.apply(
+            {**variables, "cache": cache}, tokens[:, place : place + 1], place, mutable=["cache"]
+        )
+        cache = changed["cache"]
+    np.testing.assert_allclose(np.float32(scores[0, -1]), np.float32(whole.apply(variables, tokens)[0, -1]), atol=1e-4)
+
+
+def test_a_job_is_the_same_for_the_same_seed():
+    lengths = (8, 16)
+    assert workload.plan(lengths, 24, 3) == workload.plan(lengths, 24, 3)
+    assert workload.plan(lengths, 24, 3) != workload.plan(lengths, 24, 4)
+    kinds = [event.kind for event in workload.plan(lengths, 24, 3)]
+    assert [kinds.count(kind) for kind in ("train", "evaluate", "read", "sample")] == [24, 3, 2, 2]
+
+
+def test_what_is_compiled_ahead_is_all_that_a_job_runs(tmp_path):
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    try:
+        made = workload.Job(find("gpt2-xl-tiny"), strategies.STRATEGIES["N"], True, 2)
+        made.compile()
+        ahead = {path.name.rsplit("-", 2)[0] for path in tmp_path.glob("*-cache")}
+    finally:
+        jax.config.update("jax_compilation_cache_dir", None)
+    assert {"jit__init", "jit__step", "jit__loss"} <= ahead
+    assert [program for program, _ in made.programs()].count(made.trainer.step) == len(made.c.lengths)
+
+
+def test_figures_are_those_of_the_steps():
+    measured = workload.Measured([(8, 10.0), (8, 12.0), (16, 30.0)], [3.0, 2.0, 1.0])
+    figures = measured.figures(batch=4)
+    assert figures["step_ms_by_length"] == {"8": 11.0, "16": 30.0}
+    assert (figures["step_ms_p50"], figures["step_ms_p99"]) == (12.0, 30.0)
+    assert figures["tokens_per_s"] == pytest.approx(4 * 32 / 0.052, rel=1e-4)
+
+
+# --- situations
+
+
+@pytest.mark.parametrize(
+    ("free", "request_", "hole", "valid"),
+    [(10, 8, 7, True), (10, 10, 9, True), (10, 8, 8, False), (7, 8, 3, False), (None, 8, 7, None), (10, 8, None, None)],
+)
+def test_a_situation_is_valid_where_the_bytes_were_there_and_one_piece_was_not(free, request_, hole, valid):
+    assert stage.is_valid(free, request_, hole) is valid
+
+
+@pytest.mark.parametrize(
+    ("spans", "limit", "hole"),
+    [
+        ([(100, 10), (150, 10)], 80, 40),  # between the two; 20 outside
+        ([(100, 10), (110, 10)], 100, 80),  # all outside: one hole at the most
+        ([(0, 10), (20, 10), (90, 10)], 100, 60),
+        ([], 100, 100),
+    ],
+)
+def test_the_largest_hole_is_found_by_addresses(spans, limit, hole):
+    assert stage.largest_gap(spans, limit, sum(size for _, size in spans)) == hole
+
+
+def staged(requests):
+    made = object.__new__(stage.Stage)
+    made.requests = requests
+    return made
+
+
+def test_the_critical_request_is_the_failed_one_or_a_valid_one():
+    small, valid, large = ({"request": size, "valid": size == 2} for size in (1, 2, 3))
+    assert staged([small, valid, large]).critical(failed=True) is large
+    assert staged([small, valid, large]).critical(failed=False) is valid
+    assert staged([small, large]).critical(failed=False) is large
+    assert staged([]).critical(failed=True) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_situation_can_be_played(name):
+    if name == "resume":
+        pytest.importorskip("orbax.checkpoint", reason="resume restores with orbax, which comes with flax")
+    assert callable(situations.find(name).play)
