@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.models.configurations import Configuration
 from benchmarks.models.model import Transformer, initial
-from benchmarks.models.strategies import State, Strategy, Trainer
+from benchmarks.models.strategies import State, Strategy, Trainer, placed
 
 SAMPLED_TOKENS = 8
 EVERY = {"evaluate": 8, "read": 10, "sample": 12}  # training steps
@@ -51,18 +51,28 @@ class Decoder:
     def __init__(self, trainer: Trainer, scanned: bool, batch: int, length: int) -> None:
         self.batch = batch
         self.model = Transformer(trainer.c, scanned, rank=trainer.model.rank, cached=length)
-        self.abstract = jax.eval_shape(initial(self.model, batch), jax.random.key(0))["cache"]
-        self.empty = jax.jit(lambda: jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.abstract))
-        self.step = jax.jit(self._step, donate_argnums=1)
+        shapes = jax.eval_shape(initial(self.model, batch), jax.random.key(0))["cache"]
+        self.abstract = jax.tree.map(self.on_device, shapes)
+        self.token = self.on_device(jax.ShapeDtypeStruct((batch, 1), jnp.int32))
+        self.empty = jax.jit(self._empty, out_shardings=placed(self.abstract, "device"))
+        self.step = jax.jit(self._decode, donate_argnums=1)
 
-    def _step(self, variables: Any, cache: Any, token: jax.Array, place: jax.Array) -> Any:
+    @staticmethod
+    def on_device(leaf: Any) -> jax.ShapeDtypeStruct:
+        """The shape of an array that is committed to the device, as what the program returns is."""
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed(leaf, "device"))
+
+    def _empty(self) -> Any:
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.abstract)
+
+    def _decode(self, variables: Any, cache: Any, token: jax.Array, place: jax.Array) -> Any:
         scores, changed = self.model.apply({**variables, "cache": cache}, token, place, mutable=["cache"])
         return jnp.argmax(scores[:, -1:], axis=-1).astype(jnp.int32), changed["cache"]
 
     def run(self, variables: Any, tokens: int, cache: Any = None, first: int = 0) -> tuple[jax.Array, Any]:
         """The last token, and the cache, after `tokens` more."""
         cache = self.empty() if cache is None else cache
-        token = jnp.zeros((self.batch, 1), jnp.int32)
+        token = jax.device_put(np.zeros(self.token.shape, np.int32), self.token.sharding)
         for place in range(first, first + tokens):
             token, cache = self.step(variables, cache, token, jnp.int32(place))
         return token, cache
@@ -110,14 +120,14 @@ class Job:
         """Each jitted function with the shapes that it will be called with."""
         state = self.abstract_state()
         variables = self.trainer.variables(state)
-        token = jax.ShapeDtypeStruct((self.batch, 1), jnp.int32)
         yield self.trainer.init, (jax.random.key(0),)
         for length in self.c.lengths:
             tokens = jax.ShapeDtypeStruct((self.batch, length), jnp.int32)
             yield self.trainer.step, (state["trained"], state["moments"], state["frozen"], tokens)
         yield self.trainer.loss, (state["trained"], state["frozen"], tokens)
         yield self.decoder.empty, ()
-        yield self.decoder.step, (variables, self.decoder.abstract, token, jax.ShapeDtypeStruct((), jnp.int32))
+        place = jax.ShapeDtypeStruct((), jnp.int32)
+        yield self.decoder.step, (variables, self.decoder.abstract, self.decoder.token, place)
 
     def abstract_state(self) -> State:
         """The state as shapes, each in its kind of memory."""
