@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import sys
 import time
 from pathlib import Path
@@ -58,7 +59,7 @@ def limit(options: argparse.Namespace) -> None:
     """The smallest limit under each peer, of a model or of a situation."""
     runner = runner_of(options)
     for peer in options.peers.split(","):
-        print(search.smallest_limit(runner, cell_of(options, peer), options.runs))
+        print(json.dumps(search.smallest_limit(runner, cell_of(options, peer), options.runs)))
 
 
 def largest(options: argparse.Namespace) -> None:
@@ -67,7 +68,7 @@ def largest(options: argparse.Namespace) -> None:
     c = configurations.find(options.model)
     for peer in options.peers.split(","):
         cell = dataclasses.replace(cell_of(options, peer), length=options.length or max(c.lengths))
-        print(search.largest_batch(runner, cell, c.batch[options.strategy], options.runs))
+        print(json.dumps(search.largest_batch(runner, cell, c.batch[options.strategy], options.runs)))
 
 
 def alternate(options: argparse.Namespace) -> None:

@@ -125,7 +125,7 @@ def neighbour(spec: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-ROLES = {"run": run, "warm": warm, "situation": situation, "neighbour": neighbour}
+ROLES = {"run": run, "recorded": run, "warm": warm, "situation": situation, "neighbour": neighbour}
 
 
 def main(text: str) -> None:

@@ -48,16 +48,17 @@ class Panel:
 
     def draw(self, left: float, top: float) -> Iterator[str]:
         """All of it, at a place of the sheet."""
-        high = max([bar.value for _, bars in self.groups for bar in bars], default=0.0) or 1.0
+        high = max((bar.value for _, bars in self.groups for bar in bars), default=0.0)
         base, step = top + HEIGHT - BOTTOM, (WIDTH - LEFT - 10) / len(self.groups)
         yield label(left + LEFT, top + 15, self.title, "start", "#111", 12)
-        yield label(left + LEFT - 4, top + TOP + 10, f"{high:.3g}", "end", GREY, 9)
-        yield label(left + LEFT - 4, top + TOP + 21, self.unit, "end", GREY, 8)
+        if high:
+            yield label(left + LEFT - 4, top + TOP + 10, f"{high:.3g}", "end", GREY, 9)
+            yield label(left + LEFT - 4, top + TOP + 21, self.unit, "end", GREY, 8)
         yield element("line", x1=left + LEFT, x2=left + WIDTH - 10, y1=base, y2=base, stroke=GREY)
         for index, (name, bars) in enumerate(self.groups):
             middle = left + LEFT + step * (index + 0.5)
             yield label(middle, base + 13, name, size=10)
-            yield from self.bars(bars, middle, base, (HEIGHT - TOP - BOTTOM - 4) / high)
+            yield from self.bars(bars, middle, base, (HEIGHT - TOP - BOTTOM - 4) / (high or 1))
 
     def bars(self, bars: list[Bar], middle: float, base: float, rise: float) -> Iterator[str]:
         """The bars of one group side by side."""
@@ -73,11 +74,11 @@ class Panel:
 
 def legend(text: str, peers: list[str]) -> list[str]:
     """What the inks mean, in the first line of the sheet."""
-    parts, x = [label(LEFT, 16, text, "start", "#333", 11)], LEFT + 6.0 * len(text) + 20
+    parts, x = [label(LEFT, 16, text, "start", "#333", 11)], LEFT + 5.4 * len(text) + 16
     for peer in peers:
         parts.append(element("rect", x=f"{x:.0f}", y=8, width=10, height=10, fill=INKS[peer]))
         parts.append(label(x + 14, 17, peer, "start", "#333", 11))
-        x += 30 + 7 * len(peer)
+        x += 26 + 6.4 * len(peer)
     return parts
 
 
@@ -88,7 +89,7 @@ def sheet(panels: list[Panel], text: str) -> str:
     parts = legend(text, shown)
     for number, panel in enumerate(panels):
         parts += panel.draw((number % 2) * WIDTH, 28 + (number // 2) * HEIGHT)
-    return document(2 * WIDTH, 28 + HEIGHT * ((len(panels) + 1) // 2), parts)
+    return document(min(2, len(panels)) * WIDTH, 28 + HEIGHT * ((len(panels) + 1) // 2), parts)
 
 
 def memory_bars(found: Results, group: Group) -> list[Bar]:
@@ -125,23 +126,35 @@ def largest(found: Results) -> str | None:
 
 def ratios(found: Results) -> str | None:
     """Step-time ratio of each row, all rounds as a line and the median as a dot."""
-    rows = [(group, found.ratios(group)) for group in found.groups() if found.ratios(group)]
+    rows = [(group.title, values) for group in found.groups() if (values := found.ratios(group))]
     if not rows:
         return None
-    low = min(0.95, *(min(values) for _, values in rows))
-    high = max(1.05, *(max(values) for _, values in rows))
-
-    def x(value: float) -> float:
-        return 170 + 560 * (value - low) / (high - low)
-
-    parts = [label(x(1), 16, "step time, ours / default on demand", size=11)]
+    every = [value for _, values in rows for value in values]
+    scale = Scale(min(0.95, *every), max(1.05, *every))
     bottom = 30 + 18 * len(rows)
-    for mark in (low, 1.0, high):
-        parts.append(element("line", x1=f"{x(mark):.1f}", x2=f"{x(mark):.1f}", y1=24, y2=bottom, stroke="#ccc"))
-        parts.append(label(x(mark), bottom + 13, f"{mark:.2f}", fill=GREY))
-    for number, (group, values) in enumerate(rows):
-        parts += ratio_row(group.title, [x(value) for value in values], 36 + 18 * number)
+    parts = [label(scale.place(1), 16, "step time, ours / default on demand", size=11), *scale.marks(bottom)]
+    for number, (title, values) in enumerate(rows):
+        parts += ratio_row(title, [scale.place(value) for value in values], 36 + 18 * number)
     return document(760, bottom + 22, parts)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Ratios from left to right."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Where a ratio is drawn."""
+        return 170 + 560 * (value - self.low) / (self.high - self.low)
+
+    def marks(self, bottom: float) -> Iterator[str]:
+        """Lines at both ends and at 1."""
+        for mark in (self.low, 1.0, self.high):
+            x = f"{self.place(mark):.1f}"
+            yield element("line", x1=x, x2=x, y1=24, y2=bottom, stroke="#ccc")
+            yield label(self.place(mark), bottom + 13, f"{mark:.2f}", fill=GREY)
 
 
 def ratio_row(title: str, places: list[float], y: float) -> Iterator[str]:

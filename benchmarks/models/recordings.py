@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.models.cell import Runner
@@ -19,7 +20,7 @@ def record(runner: Runner, cell: Cell, trace: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "recording.npz"
         os.environ |= {"GMLAKE_RECORD": str(raw), "GMLAKE_RECORD_EVENTS": EVENTS}
-        line = runner.do(cell)
+        line = runner.do(replace(cell, kind="recorded"))
         if not raw.exists():
             raise SystemExit(f"nothing was recorded: {line['outcome']} {line.get('reason', '')}")
         convert(raw, trace)

@@ -22,7 +22,7 @@ RETRIED = ("timeout", "crash")  # outcomes that `plan` may try once more where i
 class Cell:
     """One thing to run. Fields that do not apply are None."""
 
-    kind: str  # run, situation, warm
+    kind: str  # run, recorded, situation, warm
     model: str
     peer: str
     strategy: str | None = None

@@ -173,13 +173,22 @@ def largest_rows(found: Results) -> dict[tuple[str, str, int], dict[str, Line]]:
     return rows
 
 
+def largest_cell(line: Line | None) -> str:
+    """The largest batch; "at least" where the runs were used up before one failed."""
+    if line is None:
+        return NOT_RUN
+    return (
+        f"at least {line['largest_batch']}" if line["failing_batch"] is None else str(line["largest_batch"] or "none")
+    )
+
+
 def largest_table(found: Results) -> str:
     """The largest batches that were looked for."""
     rows = largest_rows(found)
     if not rows:
         return "Not run."
     body = [
-        [f"{model} {strategy}", length, *(by[peer]["largest_batch"] if peer in by else NOT_RUN for peer in PEERS)]
+        [f"{model} {strategy}", length, *(largest_cell(by.get(peer)) for peer in PEERS)]
         for (model, strategy, length), by in rows.items()
     ]
     return table(["", "length", *PEERS], body)

@@ -19,6 +19,8 @@ from benchmarks.models.results import Cell
 from benchmarks.models.search import Bracket
 from benchmarks.models.situations import NAMES
 
+ROOT = Path(__file__).resolve().parents[2]
+
 # --- configurations
 
 
@@ -172,13 +174,15 @@ def test_no_cell_is_begun_when_the_time_is_over(runner, monkeypatch):
 
 def test_every_possible_cell_is_planned_once():
     every = schedule.everything()
+    scanned = {(cell.model, cell.strategy, cell.peer) for cell in every if cell.kind == "run" and cell.layers == "scan"}
     assert len(set(every)) == len(every)
-    trained_under = {(c.model, c.strategy, c.peer) for c in every if c.kind == "run" and c.layers == "scan"}
-    assert trained_under == {(m, s, p) for m, s in schedule.possible() for p in peers.PEERS}
-    assert not {(model, strategy) for model, strategy, _ in trained_under} & set(IMPOSSIBLE)
-    assert {(c.situation, c.peer) for c in every if c.kind == "situation"} == {
-        (n, p) for n in NAMES for p in peers.PEERS
-    }
+    assert scanned == {(model, strategy, peer) for model, strategy in schedule.possible() for peer in peers.PEERS}
+    assert not {(model, strategy) for model, strategy, _ in scanned} & set(IMPOSSIBLE)
+
+
+def test_every_situation_is_planned_under_every_allocator():
+    planned = [(cell.situation, cell.peer) for cell in schedule.everything() if cell.kind == "situation"]
+    assert sorted(planned) == sorted((name, peer) for name in NAMES for peer in peers.PEERS)
 
 
 def test_rounds_alternate_and_turn_their_order_round():
@@ -303,6 +307,12 @@ def test_a_page_without_results_says_so_and_has_no_number(tmp_path):
     assert report.NOTHING in page
     assert "](figures/" not in page
     assert "| memory less, average | 9.2 GB | not run | 0 |" in page
+
+
+def test_the_page_in_the_documentation_is_that_of_the_results(tmp_path):
+    report.write(results.read(ROOT / "docs" / "results" / "models.jsonl"), tmp_path)
+    for written in (tmp_path / "docs").rglob("*.*"):
+        assert written.read_text() == (ROOT / written.relative_to(tmp_path)).read_text(), "run the report again"
 
 
 def test_emulated_lines_are_never_on_the_page_of_a_gpu(tmp_path):
