@@ -52,7 +52,7 @@ def situation(options: argparse.Namespace) -> None:
     runner = runner_of(options)
     for peer in options.peers.split(","):
         cell = dataclasses.replace(cell_of(options, peer), tight=True)
-        search.situation_at_its_limit(runner, cell, options.budget)
+        search.situation_at_its_limit(runner, cell, 2 * options.budget)
 
 
 def limit(options: argparse.Namespace) -> None:

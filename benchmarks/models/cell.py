@@ -96,9 +96,9 @@ class Runner:
         print(f"{cell.title()}: {line['outcome']} {line.get('reason', '')[:200]}", flush=True)
         return line
 
-    def once(self, cell: Cell) -> Line:
+    def once(self, cell: Cell, budget: float | None = None) -> Line:
         """The result of a cell, run only where there is none yet."""
-        return results.find(self.lines(), cell) or self.do(cell)
+        return results.find(self.lines(), cell) or self.do(cell, budget)
 
 
 def asked_total(emulate: str | None) -> int:

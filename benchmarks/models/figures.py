@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.models import tables
 from benchmarks.models.configurations import CONFIGURATIONS, STRATEGY_NAMES
+from benchmarks.models.results import Line
 from benchmarks.models.tables import GIB, OURS, Group, Results
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
@@ -111,15 +112,18 @@ def memory(found: Results) -> str:
     return sheet(panels, "device memory taken; full: live at the peak")
 
 
+def largest_bars(by_peer: dict[str, Line]) -> list[Bar]:
+    """The largest batch under each allocator."""
+    sizes = {peer: by_peer[peer]["largest_batch"] or 0 for peer in INKS if peer in by_peer}
+    return [Bar(peer, size, size) for peer, size in sizes.items()]
+
+
 def largest(found: Results) -> str | None:
     """The largest batch of each search."""
     rows = tables.largest_rows(found)
     if not rows:
         return None
-    groups = []
-    for (model, strategy, _), by in rows.items():
-        sizes = {peer: by[peer]["largest_batch"] or 0 for peer in INKS if peer in by}
-        groups.append((f"{model} {strategy}", [Bar(peer, size, size) for peer, size in sizes.items()]))
+    groups = [(f"{model} {strategy}", largest_bars(by)) for (model, strategy, _), by in rows.items()]
     portions = [groups[i : i + 3] for i in range(0, len(groups), 3)]
     return sheet([Panel("", portion, "batch") for portion in portions], "largest batch that trains")
 

@@ -25,7 +25,6 @@ OTHERS = ("default", "fraction95", "vmm", "platform")
 FIRST_SITUATIONS = ("several_models", "scattered_residents", "resume", "rollout_training")
 ROUNDS = 3
 WARMED_AT_ONCE = 5
-LEAST_SECONDS = 30.0  # a cell is not begun with less
 WARM_SECONDS = 240.0
 
 
@@ -125,15 +124,15 @@ def run_missing(runner: Runner, cells: list[Cell], seconds: float, retry: bool =
     for portion in grouped(left, WARMED_AT_ONCE):
         warm(runner, portion, min(WARM_SECONDS, clock.left()))
         for cell in portion:
-            if clock.left() < LEAST_SECONDS:
+            if clock.left() < search.LEAST_SECONDS:
                 return len(results.missing(runner.lines(), cells))
-            run_cell(runner, cell, min(runner.budget, clock.left()))
+            run_cell(runner, cell, clock.left())
     return len(results.missing(runner.lines(), cells))
 
 
-def run_cell(runner: Runner, cell: Cell, budget: float) -> None:
+def run_cell(runner: Runner, cell: Cell, seconds: float) -> None:
     """One cell; a situation at its own limit."""
     if cell.kind == "situation":
-        search.situation_at_its_limit(runner, cell, budget)
+        search.situation_at_its_limit(runner, cell, seconds)
     else:
-        runner.do(cell, budget)
+        runner.do(cell, min(runner.budget, seconds))

@@ -7,6 +7,7 @@ probe is a line of the results, so that a search that was cut short goes on wher
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ TINY_SLACK = 8 << 20  # beside that: a hundredth of a tiny job is less than what
 TOLERANCE = 1.01
 GRANULE = 2 << 20
 RUNS = 5
+LEAST_SECONDS = 30.0  # a cell is not begun with less
 
 
 @dataclass
@@ -82,9 +84,9 @@ def tight_limit(cell: Cell, live: int) -> int:
     return -int(-(live * MARGIN + slack) // GRANULE) * GRANULE
 
 
-def live_peak(runner: Runner, cell: Cell) -> int | None:
+def live_peak(runner: Runner, cell: Cell, budget: float | None = None) -> int | None:
     """The job's peak of live memory, as ours counts it without a limit; None where it does not complete."""
-    line = runner.once(dataclasses.replace(cell, peer="ours", round=0, limit=None, tight=False))
+    line = runner.once(dataclasses.replace(cell, peer="ours", round=0, limit=None, tight=False), budget)
     return line.get("peak_live_bytes") if line["outcome"] == "completed" else None
 
 
@@ -129,11 +131,16 @@ def largest_batch(runner: Runner, cell: Cell, first: int, runs: int = RUNS + 1) 
     return record(runner, cell, "largest", largest_batch=found.works, failing_batch=found.fails)
 
 
-def situation_at_its_limit(runner: Runner, cell: Cell, budget: float) -> Line:
-    """A situation under a peer that has a hundredth more than what is live at the peak; some use the whole device."""
+def situation_at_its_limit(runner: Runner, cell: Cell, seconds: float) -> Line | None:
+    """A situation under a peer that has a hundredth more than what is live at the peak; some use the whole device.
+
+    None where the time was over when the live peak was known; that has its line, and the situation is still to be run.
+    """
+    deadline = time.monotonic() + seconds
     if cell.situation in WHOLE_DEVICE:
-        return runner.do(cell, budget)
-    live = live_peak(runner, cell)
+        return runner.do(cell, min(runner.budget, seconds))
+    live = live_peak(runner, cell, min(runner.budget, seconds))
     if live is None:
         return record(runner, cell, "situation", outcome="error", reason="without a limit, it does not complete")
-    return runner.do(cell, budget, tight_limit(cell, live))
+    left = deadline - time.monotonic()
+    return runner.do(cell, min(runner.budget, left), tight_limit(cell, live)) if left > LEAST_SECONDS else None

@@ -168,7 +168,7 @@ def test_the_plan_goes_on_where_it_stopped(runner, monkeypatch):
 
 def test_no_cell_is_begun_when_the_time_is_over(runner, monkeypatch):
     monkeypatch.setattr(schedule, "warm", lambda *_: None)
-    assert schedule.run_missing(runner, schedule.everything()[:6], schedule.LEAST_SECONDS - 1) == 6
+    assert schedule.run_missing(runner, schedule.everything()[:6], search.LEAST_SECONDS - 1) == 6
     assert runner.ran == []
 
 
@@ -219,10 +219,17 @@ def test_the_smallest_limit_of_a_cell_begins_a_hundredth_above_its_live_peak(run
 def test_a_situation_runs_at_the_limit_that_its_live_peak_decides(runner):
     runner.play(lambda cell: {"outcome": "completed", "peak_live_bytes": 1 << 30})
     cell = Cell("situation", "full", "default", situation="resume", tight=True)
-    line = search.situation_at_its_limit(runner, cell, 10)
+    line = search.situation_at_its_limit(runner, cell, 100)
     assert [(each.peer, each.tight) for each in runner.ran] == [("ours", False), ("default", True)]
     assert (1 << 30) * 1.01 <= line["limit_bytes"] <= (1 << 30) * 1.01 + search.GRANULE
     assert results.find(runner.lines(), cell)["limit_bytes"] == line["limit_bytes"]
+
+
+def test_a_situation_whose_time_is_over_is_left_for_the_next_session(runner):
+    runner.play(lambda cell: {"outcome": "completed", "peak_live_bytes": 1 << 30})
+    cell = Cell("situation", "full", "default", situation="resume", tight=True)
+    assert search.situation_at_its_limit(runner, cell, search.LEAST_SECONDS - 1) is None
+    assert results.missing(runner.lines(), [cell]) == [cell]
 
 
 def test_a_child_that_hangs_or_says_nothing_is_a_result():
