@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import alternate
-from benchmarks.models import peers, results
+from benchmarks.models import holes, peers, results
 from benchmarks.models.results import Cell, Line
 
 CHILD = Path(__file__).with_name("child.py")
@@ -69,6 +69,7 @@ class Runner:
     def environment(self, cell: Cell) -> dict[str, str]:
         """The child's environment."""
         chosen = peers.environment(peers.PEERS[cell.peer], cell.limit, self.total() if cell.limit else 0)
+        chosen |= {"TF_CPP_MIN_LOG_LEVEL": "0"} if cell.kind == "situation" else {}  # for holes.dumped
         flags = chosen.get("XLA_FLAGS", "")
         return chosen | ({"XLA_FLAGS": f"{flags} {NO_GRAPHS}".strip()} if self.emulate else {})
 
@@ -89,10 +90,12 @@ class Runner:
         return {**found, **asdict(cell), "limit_bytes": limit, "seconds_in_all": took}
 
     def do(self, cell: Cell, budget: float | None = None, limit: int | None = None) -> Line:
-        """Runs a cell, at `limit` or at its own, and appends its line."""
-        line = self.execute(cell, budget or self.budget, limit or cell.limit) | machine()
+        """Runs a cell, at `limit` or its own, and appends its line; but not that a shortened budget was too short."""
+        budget = budget or self.budget
+        line = self.execute(cell, budget, limit or cell.limit) | machine()
         line |= {"emulated": True} if self.emulate else {}
-        results.append(self.out, line)
+        if line["outcome"] != "timeout" or budget >= self.budget:
+            results.append(self.out, line)
         print(f"{cell.title()}: {line['outcome']} {line.get('reason', '')[:200]}", flush=True)
         return line
 
@@ -125,9 +128,16 @@ def outcome_of(child: subprocess.Popen[str], budget: float) -> Line:
         return {"outcome": "timeout", "reason": f"no result within {budget:.0f} s"}
     end(child)
     try:
-        return dict(json.loads(out.strip().splitlines()[-1]))
+        found = dict(json.loads(out.strip().splitlines()[-1]))
+        return found | at_failure(found, err)
     except (IndexError, ValueError, TypeError):
         return {"outcome": "crash", "reason": f"exit code {child.returncode}: {err.strip()[-500:]}"}
+
+
+def at_failure(found: Line, err: str) -> Line:
+    """What a situation's line says of the failure, where the default allocator has logged it."""
+    logged = holes.dumped(err) if found["outcome"] == "out_of_memory" and "critical" in found else None
+    return {"critical": logged} if logged else {}
 
 
 def end(child: subprocess.Popen[str]) -> None:

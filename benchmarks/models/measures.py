@@ -75,6 +75,7 @@ class Watch:
         self.context = self.device.nvml_used()
         self.leave_only(spec.get("ballast"))
         small = small_addresses()
+        self.base = min(small)  # what serves first begins there
         self.served = peers.identify(is_ours(), stats(), small)
         self.cache, self.programs = spec.get("cache"), cached(spec.get("cache"))
         self.most, self.after_warm_up, self.calls = 0, 0, 0

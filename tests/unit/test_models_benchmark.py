@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.models import cell as cells
-from benchmarks.models import child, measures, peers, report, results, schedule, search, tables
+from benchmarks.models import child, holes, measures, peers, report, results, schedule, search, tables
 from benchmarks.models.cell import Runner
 from benchmarks.models.configurations import CONFIGURATIONS, IMPOSSIBLE, STRATEGY_NAMES, find, impossible
 from benchmarks.models.results import Cell
@@ -72,6 +72,57 @@ def test_each_peer_is_held_to_a_limit_in_its_own_way():
     assert asked["ours"] == {"GMLAKE_LIMIT": "50"}
     assert asked["default"] == asked["vmm"] == {"XLA_CLIENT_MEM_FRACTION": "0.500000"}
     assert asked["cuda_async"] == asked["platform"] == {}
+
+
+# --- holes
+
+
+@pytest.mark.parametrize(
+    ("free", "request_", "hole", "valid"),
+    [(10, 8, 7, True), (10, 10, 9, True), (10, 8, 8, False), (7, 8, 3, False), (None, 8, 7, None), (10, 8, None, None)],
+)
+def test_a_situation_is_valid_where_the_bytes_were_there_and_one_piece_was_not(free, request_, hole, valid):
+    assert holes.is_valid(free, request_, hole) is valid
+
+
+@pytest.mark.parametrize(
+    ("spans", "hole"),
+    [
+        ([(110, 10), (150, 10)], 40),  # behind the last
+        ([(110, 10), (185, 10)], 65),  # between the two
+        ([(170, 10), (180, 20)], 70),  # before the first
+        ([(185, 10), (110, 10), (900, 10)], 65),  # in any order, and not what lies elsewhere
+        ([], 100),
+    ],
+)
+def test_the_largest_hole_is_found_by_addresses(spans, hole):
+    assert holes.largest_gap(spans, 100, 100) == hole
+
+
+LOG = """
+W1201 bfc_allocator.cc:514] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op
+I1201 bfc_allocator.cc:1148] Free  at 6fa291000000 of size 256 next 14
+W1201 bfc_allocator.cc:514] Allocator (GPU_0_bfc) ran out of memory trying to allocate 48.60MiB (rounded to 5000)requested by op
+I1201 bfc_allocator.cc:1099] Bin (256): \tTotal Chunks: 1, Chunks in use: 0. 256B allocated for chunks.
+I1201 bfc_allocator.cc:1148] Free  at 6fa291000000 of size 2560 next 14
+I1201 bfc_allocator.cc:1148] InUse at 6fa291000a00 of size 1280 next 7
+I1201 bfc_allocator.cc:1148] Free  at 6fa291000f00 of size 3328 next 18446744073709551615
+I1201 bfc_allocator.cc:1160] Sum Total of in-use chunks: 1.25KiB
+"""
+
+
+def test_the_last_failure_is_read_from_the_log_of_the_default_allocator():
+    found = holes.dumped(LOG)
+    assert found == {"request": 5000, "total_free": 5888, "largest_hole": 3328, "valid": True, "chunks": 3}
+    assert holes.dumped("nothing of that kind") is None
+    assert holes.dumped(LOG.splitlines()[1]) is None, "without its chunks, a failure says nothing of holes"
+
+
+def test_the_log_of_a_failure_replaces_what_was_seen_before_it():
+    failed = {"outcome": "out_of_memory", "critical": {"valid": False}}
+    assert cells.at_failure(failed, LOG)["critical"]["valid"] is True
+    assert cells.at_failure(failed, "") == {}
+    assert cells.at_failure(failed | {"outcome": "completed"}, LOG) == {}
 
 
 # --- searches
@@ -154,6 +205,14 @@ def test_failures_are_results_and_what_lacked_time_may_be_retried(runner):
         runner.do(cell)
     assert results.missing(runner.lines(), both) == []
     assert results.missing(runner.lines(), both, retry=True) == [RUN]
+
+
+def test_a_cell_that_the_end_of_the_session_cut_short_has_no_result(runner):
+    runner.play(lambda cell: {"outcome": "timeout"})
+    runner.do(RUN, runner.budget / 2)
+    assert results.missing(runner.lines(), [RUN]) == [RUN]
+    runner.do(RUN)
+    assert results.missing(runner.lines(), [RUN]) == []
 
 
 def test_the_plan_goes_on_where_it_stopped(runner, monkeypatch):

@@ -143,27 +143,6 @@ def test_figures_are_those_of_the_steps():
 # --- situations
 
 
-@pytest.mark.parametrize(
-    ("free", "request_", "hole", "valid"),
-    [(10, 8, 7, True), (10, 10, 9, True), (10, 8, 8, False), (7, 8, 3, False), (None, 8, 7, None), (10, 8, None, None)],
-)
-def test_a_situation_is_valid_where_the_bytes_were_there_and_one_piece_was_not(free, request_, hole, valid):
-    assert stage.is_valid(free, request_, hole) is valid
-
-
-@pytest.mark.parametrize(
-    ("spans", "limit", "hole"),
-    [
-        ([(100, 10), (150, 10)], 80, 40),  # between the two; 20 outside
-        ([(100, 10), (110, 10)], 100, 80),  # all outside: one hole at the most
-        ([(0, 10), (20, 10), (90, 10)], 100, 60),
-        ([], 100, 100),
-    ],
-)
-def test_the_largest_hole_is_found_by_addresses(spans, limit, hole):
-    assert stage.largest_gap(spans, limit, sum(size for _, size in spans)) == hole
-
-
 def staged(requests):
     made = object.__new__(stage.Stage)
     made.requests = requests

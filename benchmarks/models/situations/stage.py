@@ -4,15 +4,14 @@
 under the allocator that serves, and then makes the request and awaits it. A situation is valid where total free >=
 request > largest hole: then the bytes were there, and what lacked was one piece of them.
 
-How the largest hole is found: ours says it. JAX's default allocator reports 0, so the gaps between the live arrays are
-measured by their addresses, and what lies outside them counts as one hole: that is never less than the true one, but
-for the constants of programs. The driver's pool, `vmm` and BFC on demand have no such notion, and no verdict.
+How the largest hole is found: ours says it; for JAX's default allocator, holes.py does. The driver's pool and `vmm`
+have no such notion, and no verdict.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,11 +19,11 @@ import jax.numpy as jnp
 
 from benchmarks.models import measures
 from benchmarks.models.configurations import Configuration
+from benchmarks.models.holes import Span, critical, largest_gap
 from benchmarks.models.strategies import STRATEGIES
 from benchmarks.models.workload import Job
 
 ROW = 1024  # of elements: a flat array of this size cannot be indexed with 32 bits
-Span = tuple[int, int]  # address, bytes
 
 MEDIUM = Configuration(
     "medium", 0.87e9, 16, 2048, 16, 8192, 32000, positions="rotary", norm="rms", lengths=(512, 1024), batch={"N": 4}
@@ -34,30 +33,14 @@ SMALL = Configuration(
 )
 
 
-def largest_gap(spans: Iterable[Span], limit: int, in_use: int) -> int:
-    """An upper bound of the largest hole of one region: between the live spans, or all that is free outside them."""
-    ordered = sorted(spans)
-    ends = [address + size for address, size in ordered]
-    gaps = [max(0, after[0] - end) for end, after in zip(ends, ordered[1:], strict=False)]
-    outside = limit - in_use - sum(gaps)
-    return max([outside, 0, *gaps])
-
-
-def is_valid(total_free: int | None, request: int, largest_hole: int | None) -> bool | None:
-    """Whether the bytes were there and one piece of them was not; None where the allocator has no such notion."""
-    if total_free is None or largest_hole is None:
-        return None
-    return total_free >= request > largest_hole
-
-
 def live_spans() -> list[Span]:
     """Address and size of every live array on the device."""
     arrays = [array for array in jax.live_arrays() if array.sharding.memory_kind in (None, "device")]
     return [(array.unsafe_buffer_pointer(), array.nbytes) for array in arrays if array.nbytes]
 
 
-def free_and_hole(served: str) -> tuple[int | None, int | None]:
-    """Total free bytes and the largest hole, under the allocator that serves."""
+def free_and_hole(served: str, base: int) -> tuple[int | None, int | None]:
+    """Total free bytes and the largest hole, under the allocator that serves; `base` is where its memory begins."""
     if served == "gmlake":
         import gmlake_jax
 
@@ -66,8 +49,8 @@ def free_and_hole(served: str) -> tuple[int | None, int | None]:
         return own["bytes_limit"] - own["bytes_in_use"], max(own["largest_free_block"], growth)
     if served == "bfc_preallocated":
         seen = measures.stats() or {}
-        limit, in_use = seen["bytes_limit"], seen["bytes_in_use"]
-        return limit - in_use, seen.get("largest_free_block_bytes") or largest_gap(live_spans(), limit, in_use)
+        limit, free = seen["bytes_limit"], seen["bytes_limit"] - seen["bytes_in_use"]
+        return free, min(free, largest_gap(live_spans(), base, limit))
     return None, None
 
 
@@ -113,9 +96,7 @@ class Stage:
         """Logs what is free, then makes the request and awaits it."""
         gc.collect()
         jax.block_until_ready([array for array in jax.live_arrays() if not array.is_deleted()])
-        free, hole = free_and_hole(self.watch.served)
-        valid = is_valid(free, size, hole)
-        self.requests.append({"request": size, "total_free": free, "largest_hole": hole, "valid": valid})
+        self.requests.append(critical(size, *free_and_hole(self.watch.served, self.watch.base)))
         return jax.block_until_ready(make())
 
     def critical(self, failed: bool) -> dict[str, Any] | None:
