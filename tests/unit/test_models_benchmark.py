@@ -99,14 +99,16 @@ def test_the_largest_hole_is_found_by_addresses(spans, hole):
     assert holes.largest_gap(spans, 100, 100) == hole
 
 
-LOG = """
-W1201 bfc_allocator.cc:514] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op
-I1201 bfc_allocator.cc:1148] Free  at 6fa291000000 of size 256 next 14
-W1201 bfc_allocator.cc:514] Allocator (GPU_0_bfc) ran out of memory trying to allocate 48.60MiB (rounded to 5000)requested by op
+FAILED = "W1201 bfc_allocator.cc:514] Allocator (GPU_0_bfc) ran out of memory trying to allocate"
+CHUNK = "I1201 bfc_allocator.cc:1148]"
+LOG = f"""
+{FAILED} 1.0KiB (rounded to 1024)requested by op
+{CHUNK} Free  at 6fa291000000 of size 256 next 14
+{FAILED} 48.60MiB (rounded to 5000)requested by op
 I1201 bfc_allocator.cc:1099] Bin (256): \tTotal Chunks: 1, Chunks in use: 0. 256B allocated for chunks.
-I1201 bfc_allocator.cc:1148] Free  at 6fa291000000 of size 2560 next 14
-I1201 bfc_allocator.cc:1148] InUse at 6fa291000a00 of size 1280 next 7
-I1201 bfc_allocator.cc:1148] Free  at 6fa291000f00 of size 3328 next 18446744073709551615
+{CHUNK} Free  at 6fa291000000 of size 2560 next 14
+{CHUNK} InUse at 6fa291000a00 of size 1280 next 7
+{CHUNK} Free  at 6fa291000f00 of size 3328 next 18446744073709551615
 I1201 bfc_allocator.cc:1160] Sum Total of in-use chunks: 1.25KiB
 """
 
