@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.models import cell as cells
 from benchmarks.models import child, holes, measures, peers, report, results, schedule, search, tables
@@ -343,7 +343,7 @@ MADE_UP = [
     line("ours", 1, nvml_max_bytes=30 << 30, utilisation=0.9, step_ms_p50=101.0),
     line("on_demand", 1, nvml_max_bytes=50 << 30, step_ms_p50=100.0),
     line("cuda_async", nvml_max_bytes=30 << 30, step_ms_p50=110.0),
-    line("vmm", outcome="out_of_memory"),
+    line("vmm", outcome="out_of_memory", nvml_max_bytes=10 << 30),
 ]
 HOLES = {"request": 3 << 30, "total_free": 4 << 30, "largest_hole": 2 << 30, "valid": True}
 SITUATION = {

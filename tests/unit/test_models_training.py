@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 pytest.importorskip("flax", reason="the models are written in flax; pip install gmlake-jax[examples]")
 
 from benchmarks.models import model, situations, strategies, workload
