@@ -40,7 +40,7 @@ def _variables(allocator, extra):
     return inherited | chosen | {name: str(value) for name, value in extra.items()}
 
 
-def _require_libraries():
+def require_libraries():
     """Skips where there is nothing to test: a source tree that was not built."""
     from gmlake_jax import emulator
 
@@ -50,7 +50,7 @@ def _require_libraries():
 
 
 def _run(body, parameters, machine, variables):
-    _require_libraries()
+    require_libraries()
     request = {"file": inspect.getsourcefile(body), "name": body.__name__, "parameters": parameters, "machine": machine}
     command = [sys.executable, str(HERE / "emulated.py"), json.dumps(request)]
     environment = _variables(parameters.get("allocator", "gmlake"), variables)
