@@ -149,6 +149,7 @@ StatusOr<CUevent> CudaDriver::TakeEvent() {
       idle_events_.pop_back();
       return event;
     }
+    idle_events_.reserve(++num_events_);  // there is room for each when it comes back: a destructor must not throw
   }
   CUevent event = nullptr;
   const CUresult result = cuda_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);

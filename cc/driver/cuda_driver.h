@@ -67,6 +67,7 @@ class CudaDriver final : public Driver {
 
   std::mutex mutex_;
   std::vector<CUevent> idle_events_;  // guarded by mutex_; made once, recorded again and again
+  size_t num_events_ = 0;             // guarded by mutex_; idle or not
 };
 
 }  // namespace gmlake
