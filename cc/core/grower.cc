@@ -42,10 +42,13 @@ Fill Grower::PlanFill(const Plan& plan, const GrowthInput& input) const {
   return FillOf(plan, GrowthAmount(input, plan.deficit), input);
 }
 
+// Rather than refuse, beyond the budget of addresses.
 StatusOr<Fill> Grower::PlanAnywhere(Bytes size, bool scattered, const GrowthInput& input) const {
   if (scattered) return PlanScattered(size, input);
   const StatusOr<Plan> plan = FindHole(size, [&](ChunkId) { return size; });
-  return plan.ok() ? FillOf(*plan, plan->deficit, input) : PlanScattered(size, input);
+  if (plan.ok()) return FillOf(*plan, plan->deficit, input);
+  StatusOr<Fill> holes = PlanScattered(size, input);
+  return holes.ok() ? holes : FillOf({kNone, size}, size, input);
 }
 
 // The lowest holes, each filled to its end.

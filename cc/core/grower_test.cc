@@ -43,7 +43,8 @@ TEST_F(GrowerTest, WhatLiesAnywhereFillsTheHolesThatThereAre) {
   ASSERT_TRUE(grower_.Create(&*fill, nullptr).ok());
   EXPECT_EQ(memory_.reserved(), MiB(32 + 20));
   EXPECT_EQ(memory_.blocks.ranges().size(), 1u);
-  EXPECT_FALSE(grower_.PlanAnywhere(MiB(14), /*scattered=*/false, input_).ok()) << "12 MiB of holes are left";
+  EXPECT_FALSE(grower_.PlanAnywhere(MiB(14), /*scattered=*/true, input_).ok()) << "12 MiB of holes are left";
+  EXPECT_TRUE(grower_.PlanAnywhere(MiB(14), /*scattered=*/false, input_)->needs_range());
 }
 
 }  // namespace

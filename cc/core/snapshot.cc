@@ -19,7 +19,7 @@ void AddDevice(const DeviceMemory& device, AllocatorStats* stats) {
   stats->bytes_outside = std::max(device.total - device.free - stats->bytes_reserved, Bytes(0));
 }
 
-constexpr int64_t kMostEvents = int64_t{1} << 24;
+constexpr int64_t kMostEvents = 100'000'000;
 
 int64_t CountFree(const ChunkList& space) {
   int64_t count = 0;
