@@ -90,7 +90,8 @@ class Allocator {
   // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
   // `recording`, if given, gets the recording up to the same instant.
   Snapshot TakeSnapshot(Recording* recording = nullptr);
-  // From now on the last `max_events` events are kept, at most 100 million (5.6 GB); 0 stops it. Starting again starts anew.
+  // From now on the last `max_events` events are kept, at most 100 million (5.6 GB); 0 stops it. Starting again starts
+  // anew.
   void Record(int64_t max_events);
   bool is_recording() const;
   // The program names this moment in the recording, with this thread's label.

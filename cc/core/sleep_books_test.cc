@@ -20,6 +20,40 @@ const StreamHandle kHome{reinterpret_cast<void*>(1)};
 class SleepBooksTest : public testing::Test {
  protected:
   Address Get(Bytes size) { return *allocator_.Allocate(size, kHome); }
+  // The number at the beginning of the lease.
+  uint64_t ReadAsleep(Address address, Bytes size) {
+    std::vector<char> bytes(static_cast<size_t>(size.count()), 'x');
+    EXPECT_TRUE(allocator_.ReadAsleep(address, size, bytes.data()));
+    uint64_t value = 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  }
+
+  std::vector<Address> GetMany(int count) {
+    std::vector<Address> leases;
+    for (int i = 0; i < count; ++i) leases.push_back(Get(MiB(8)));
+    return leases;
+  }
+  void FreeAll(const std::vector<Address>& leases) {
+    for (Address address : leases) allocator_.Free(address, kHome);
+  }
+  void MakeARangeAheadAndGiveItUpAsleep() {
+    std::vector<Address> kept = GetMany(32), freed;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      freed.push_back(kept[i]);
+      kept.erase(kept.begin() + static_cast<int64_t>(i));
+    }
+    FreeAll(freed);
+    allocator_.Expect(MiB(64));
+    ASSERT_TRUE(allocator_.Prepare());
+    const std::vector<Address> again = GetMany(16);
+    ASSERT_TRUE(allocator_.Sleep({}).ok());
+    FreeAll(again);
+    ASSERT_TRUE(allocator_.Wake().ok());
+    EXPECT_EQ(allocator_.Stats().num_stitched_ranges, 0);
+    FreeAll(kept);
+    allocator_.Trim(Bytes(0));
+  }
 
   FakeDriver driver_{GiB(4)};
   TestingCopier copier_{&driver_};
@@ -37,21 +71,7 @@ TEST_F(SleepBooksTest, PeaksThatAreResetWhileItSleepsAreNotBelowWhatIsHeldAfterw
 
 // Twenty ranges are made ahead, and each is given up while the device sleeps, because its blocks were freed then.
 TEST_F(SleepBooksTest, RangesGivenUpWhileItSleepsAreNotMissedByMaintenance) {
-  for (int round = 0; round < 20; ++round) {
-    std::vector<Address> kept, freed;
-    for (int i = 0; i < 32; ++i) (i % 2 == 0 ? freed : kept).push_back(Get(MiB(8)));
-    for (Address address : freed) allocator_.Free(address, kHome);
-    allocator_.Expect(MiB(64));
-    ASSERT_TRUE(allocator_.Prepare());
-    std::vector<Address> again;
-    for (size_t i = 0; i < freed.size(); ++i) again.push_back(Get(MiB(8)));
-    ASSERT_TRUE(allocator_.Sleep({}).ok());
-    for (Address address : again) allocator_.Free(address, kHome);
-    ASSERT_TRUE(allocator_.Wake().ok());
-    EXPECT_EQ(allocator_.Stats().num_stitched_ranges, 0);
-    for (Address address : kept) allocator_.Free(address, kHome);
-    allocator_.Trim(Bytes(0));
-  }
+  for (int round = 0; round < 20; ++round) MakeARangeAheadAndGiveItUpAsleep();
   const int64_t events = allocator_.Stats().driver_calls.record_event;
   for (int i = 0; i < 10; ++i) {
     allocator_.Free(Get(MiB(8)), kHome);
@@ -70,14 +90,10 @@ TEST_F(SleepBooksTest, ADroppedSmallLeaseReadsAsZerosBesideOthersOfItsSlab) {
   SleepRequest request;
   request.dropped_tags = {7};
   ASSERT_TRUE(allocator_.Sleep(request).ok());
-  std::vector<char> bytes(static_cast<size_t>(size.count()), 'x');
-  for (uint64_t i = 0; i < 4; ++i) {
-    ASSERT_TRUE(allocator_.ReadAsleep(leases[i], size, bytes.data()));
-    uint64_t value = 0;
-    std::memcpy(&value, bytes.data(), sizeof(value));
-    EXPECT_EQ(value, i == 1 || i == 2 ? 0 : 100 + i);
-    EXPECT_TRUE(i != 1 || bytes == std::vector<char>(bytes.size(), 0));
-  }
+  EXPECT_EQ(ReadAsleep(leases[0], size), 100u);
+  EXPECT_EQ(ReadAsleep(leases[1], size), 0u);
+  EXPECT_EQ(ReadAsleep(leases[2], size), 0u);
+  EXPECT_EQ(ReadAsleep(leases[3], size), 103u);
 }
 
 // CUDA documents that opening memory may fail for a moment.

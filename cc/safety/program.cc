@@ -371,16 +371,22 @@ void Program::Interrupt() {
 // At any moment: with work queued, in the middle of a capture, or while the device sleeps. Now and then all streams go.
 void Program::RetireStream(Operation operation) {
   if (operation.b % 4 != 0) return FinishWork(operation);
+  const int chosen = operation.a % kStreams;
   const bool all = operation.a % 4 == 3;
   for (int index = 0; index < kStreams; ++index) {
-    if (all || index == operation.a % kStreams) Retire(index);
+    if (all || index == chosen) Retire(index);
   }
-  if (!all && operation.a % kStreams != 0) return;
+  if (all || chosen == 0) MakeHome(all);
+}
+
+// The first to ask is the home stream, unless a pending free, or what comes in during a wait, is earlier. Without `all`
+// streams gone, it is not known before, either, if it was not.
+void Program::MakeHome(bool all) {
   const AllocatorStats before = allocator_->Stats();
   Request(Bytes(1), home());
-  // A pending free, or what came in during a wait, may have come first.
-  const bool first = !interrupted_ && before.bytes_pending == Bytes(0);
-  home_is_known_ = (all || home_is_known_) && first && allocator_->Stats().num_allocs > before.num_allocs;
+  const bool was_first = !interrupted_ && before.bytes_pending == Bytes(0);
+  const bool was_served = allocator_->Stats().num_allocs > before.num_allocs;
+  home_is_known_ = (all || home_is_known_) && was_first && was_served;
 }
 
 // Another stream takes its place, and the framework lets that one wait for the work of the old.

@@ -87,6 +87,7 @@ class Program {
   void FinishWork(Operation operation);
   void RetireStream(Operation operation);
   void Retire(int index);
+  void MakeHome(bool all);
   void GoToExtremes(Operation operation);
   void QueryOrSleep(Operation operation);
   void SleepOrWake(Operation operation);

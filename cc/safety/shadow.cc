@@ -95,6 +95,10 @@ std::string Shadow::CheckBytes(const AllocatorStats& stats) const {
   if (stats.bytes_in_use + stats.bytes_pending + stats.bytes_quarantined > stats.bytes_reserved + stats.bytes_asleep) {
     return "bytes in use, pending and in quarantine exceed what is held";
   }
+  return CheckPeaks(stats);
+}
+
+std::string Shadow::CheckPeaks(const AllocatorStats& stats) const {
   if (stats.peak_bytes_in_use < stats.bytes_in_use) return "peak_bytes_in_use is below bytes_in_use";
   if (stats.peak_bytes_reserved < stats.bytes_reserved) return "peak_bytes_reserved is below bytes_reserved";
   if (stats.bytes_addresses > driver_->reserved_addresses()) return "more addresses are counted than reserved";

@@ -58,6 +58,7 @@ class Shadow {
   std::string CheckMappings();
   std::string CheckStats() const;
   std::string CheckCounts(const AllocatorStats& stats) const;
+  std::string CheckPeaks(const AllocatorStats& stats) const;
   std::string CheckBytes(const AllocatorStats& stats) const;
 
   FakeDriver* driver_;
