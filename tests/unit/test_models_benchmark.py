@@ -209,7 +209,7 @@ def test_failures_are_results_and_what_lacked_time_may_be_retried(runner):
     assert results.missing(runner.lines(), both, retry=True) == [RUN]
 
 
-def test_a_cell_that_the_end_of_the_session_cut_short_has_no_result(runner):
+def test_a_cell_that_the_end_of_the_time_cut_short_has_no_result(runner):
     runner.play(lambda cell: {"outcome": "timeout"})
     runner.do(RUN, runner.budget / 2)
     assert results.missing(runner.lines(), [RUN]) == [RUN]
@@ -286,7 +286,7 @@ def test_a_situation_runs_at_the_limit_that_its_live_peak_decides(runner):
     assert results.find(runner.lines(), cell)["limit_bytes"] == line["limit_bytes"]
 
 
-def test_a_situation_whose_time_is_over_is_left_for_the_next_session(runner):
+def test_a_situation_whose_time_is_over_is_left_for_the_next_run(runner):
     runner.play(lambda cell: {"outcome": "completed", "peak_live_bytes": 1 << 30})
     cell = Cell("situation", "full", "default", situation="resume", tight=True)
     assert search.situation_at_its_limit(runner, cell, search.LEAST_SECONDS - 1) is None
