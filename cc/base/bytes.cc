@@ -1,5 +1,6 @@
 #include "cc/base/bytes.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace gmlake {
@@ -7,7 +8,7 @@ namespace gmlake {
 std::string ToString(Bytes size) {
   static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
   const bool negative = size.count() < 0;
-  double value = static_cast<double>(negative ? -size.count() : size.count());
+  double value = std::abs(static_cast<double>(size.count()));  // the least number has no opposite as an integer
   char text[32];
   if (value < 1024) {
     std::snprintf(text, sizeof(text), "%s%.0f B", negative ? "-" : "", value);

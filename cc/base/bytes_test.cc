@@ -28,6 +28,7 @@ TEST(BytesTest, PrintsHumaneUnits) {
   EXPECT_EQ(ToString(GiB(3)), "3.0 GiB");
   EXPECT_EQ(ToString(MiB(1024) - Bytes(1)), "1.0 GiB");
   EXPECT_EQ(ToString(MiB(-2)), "-2.0 MiB");
+  EXPECT_EQ(ToString(Bytes(INT64_MIN)), "-8388608.0 TiB");
 }
 
 TEST(AddressTest, DiffersByBytes) {

@@ -1,8 +1,10 @@
 #include "cc/pjrt/environment.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,15 @@ namespace {
 
 class EnvironmentTest : public testing::Test {
  protected:
+  // Without what whoever runs the test has set.
+  void SetUp() override {
+    std::vector<std::string> found;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string name(*entry, std::strcspn(*entry, "="));
+      if (name.rfind("GMLAKE", 0) == 0) found.push_back(name);
+    }
+    for (const std::string& name : found) unsetenv(name.c_str());
+  }
   void TearDown() override {
     for (const std::string& name : set_) unsetenv(name.c_str());
   }
