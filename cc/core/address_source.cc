@@ -24,6 +24,7 @@ StatusOr<Site> AddressSource::TakeFromIdle(Bytes size) {
   std::optional<Site> site;
   reclaimer_->UnmapIdleUntil([&] { return (site = FromSpace(size)).has_value(); });
   if (site.has_value()) return *site;
+  arenas_.FreeUnused();  // the driver may then have a larger piece
   const Status reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
   return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) +
