@@ -135,7 +135,8 @@ Status Allocator::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock
 }
 
 Status Allocator::AwaitMark(const Mark& mark, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(patience, kLongest);
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::clamp<std::chrono::milliseconds>(patience, std::chrono::milliseconds(0), kLongest);
   for (const StreamEnd& end : mark.events) {
     const Status done = AwaitEnd(*end, deadline);
     if (!done.ok()) return done;
