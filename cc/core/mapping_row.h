@@ -24,12 +24,6 @@ struct Site {
   Bytes reserved;
 };
 
-inline Bytes SizeOf(const std::vector<RowMapping>& row) {
-  Bytes size(0);
-  for (const RowMapping& mapping : row) size += mapping.size;
-  return size;
-}
-
 // One after the other from `at` on, and opened by one call.
 Status MapRow(Address at, const std::vector<RowMapping>& row, Transaction* transaction);
 
