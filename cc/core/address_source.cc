@@ -9,23 +9,25 @@ constexpr int64_t kRoomPerSize = 8;  // addresses taken per byte mapped, so that
 
 }  // namespace
 
-StatusOr<Site> AddressSource::Take(Bytes size) {
+StatusOr<Site> AddressSource::Take(Bytes size, bool may_wait) {
   const Bytes room = size * kRoomPerSize;
   if (const auto site = FromSpace(room)) return *site;
   if (arenas_.Reserve(room, AddressesLeft(*memory_)).ok()) return *FromSpace(room);
   if (const auto site = FromSpace(size)) return *site;
   memory_->TakeBackRoom();
   if (const auto site = FromSpace(size)) return *site;
-  return TakeFromIdle(size);
+  return TakeFromIdle(size, may_wait);
 }
 
-StatusOr<Site> AddressSource::TakeFromIdle(Bytes size) {
+StatusOr<Site> AddressSource::TakeFromIdle(Bytes size, bool may_wait) {
   order_->Poll(memory_->ticks());
   std::optional<Site> site;
   reclaimer_->UnmapIdleUntil([&] { return (site = FromSpace(size)).has_value(); });
   if (site.has_value()) return *site;
   arenas_.FreeUnused();  // the driver may then have a larger piece
-  const Status reserved = arenas_.Reserve(size, size);
+  Status reserved = arenas_.Reserve(size, AddressesLeft(*memory_));
+  const bool within_budget = may_wait && WaitingMayHelp();
+  if (!reserved.ok() && !within_budget) reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
   return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) +
                                               " at: " + ToString(memory_->address_bytes()) + " are reserved");

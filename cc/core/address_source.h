@@ -2,7 +2,9 @@
 //
 // It looks, in this order, for: a free span with room to extend the range in place; a new reservation within the
 // budget; a free span without that room, if need be with the room of other ranges; the span of idle ranges, least
-// recently used first, which are unmapped; and, rather than refuse the request, a reservation beyond the budget.
+// recently used first, which are unmapped; a reservation that this made possible; and, rather than refuse the request,
+// a reservation beyond the budget. Before it exceeds the budget, a caller that may wait has to: the device may be about
+// to be done with ranges that would do.
 #ifndef GMLAKE_CORE_ADDRESS_SOURCE_H_
 #define GMLAKE_CORE_ADDRESS_SOURCE_H_
 
@@ -26,13 +28,15 @@ class AddressSource {
   AddressSource(CountingDriver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
       : memory_(memory), order_(order), reclaimer_(reclaimer), arenas_(driver, memory) {}
 
-  // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now.
-  StatusOr<Site> Take(Bytes size);
+  // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now. With `may_wait`, they may
+  // once the device is done with what is free.
+  StatusOr<Site> Take(Bytes size, bool may_wait);
   // They were not used after all. Reservations of which nothing is used go back to the driver.
   void Return(const Site& site);
 
  private:
-  StatusOr<Site> TakeFromIdle(Bytes size);
+  StatusOr<Site> TakeFromIdle(Bytes size, bool may_wait);
+  bool WaitingMayHelp() const { return order_->proven() < memory_->ticks(); }
   std::optional<Site> FromSpace(Bytes size) const;
 
   Memory* memory_;

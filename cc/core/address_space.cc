@@ -37,15 +37,26 @@ std::optional<Address> AddressSpace::Take(Bytes size) {
 }
 
 void AddressSpace::Give(Span span) {
-  if (span.size == Bytes(0) || HoldsSpoiled(span)) return;
-  if (inventory_ != nullptr) inventory_->OnFreeAddress(span.base);
+  while (span.size > Bytes(0)) {
+    const Bytes sound = SoundFront(span);
+    if (sound > Bytes(0)) GiveSound({span.base, sound});
+    const auto spoiled = spoiled_.find(span.base + sound);
+    const Bytes done = spoiled == spoiled_.end() ? sound : sound + spoiled->second;
+    span = {span.base + done, span.size - done};
+  }
+}
+
+void AddressSpace::GiveSound(Span span) {
+  if (inventory_ != nullptr) inventory_->OnFreeAddress(span.base, span.size);
   Insert(span);
 }
 
-bool AddressSpace::HoldsSpoiled(Span span) const {
+Bytes AddressSpace::SoundFront(Span span) const {
   const auto place = spoiled_.lower_bound(span.base);
-  return place != spoiled_.end() && *place < span.end();
+  return place == spoiled_.end() ? span.size : std::min(span.size, place->first - span.base);
 }
+
+bool AddressSpace::HoldsSpoiled(Span span) const { return SoundFront(span) < span.size; }
 
 void AddressSpace::Insert(Span span) {
   for (const Span& neighbour : {FreeBefore(span.base), FreeAfter(span.end())}) {

@@ -43,10 +43,10 @@ class AddressSpace {
 
   // The front of the smallest free span with `size` bytes.
   std::optional<Address> Take(Bytes size);
-  // Makes a taken span, or the end of one, free. With a spoiled place in it, it stays taken for good.
+  // Makes a taken span, or a part of one, free; of it, spoiled places stay taken for good.
   void Give(Span span);
-  // A mapping would not come off at this address of a taken span.
-  void Spoil(Address place) { spoiled_.insert(place); }
+  // A mapping would not come off at these addresses of a taken span.
+  void Spoil(Span place) { spoiled_[place.base] = place.size; }
 
   // Is any of it free?
   bool IsFree(Span span) const;
@@ -58,6 +58,9 @@ class AddressSpace {
 
  private:
   bool HoldsSpoiled(Span span) const;
+  void GiveSound(Span span);
+  // What of the span lies before the first spoiled place in it, or all of it.
+  Bytes SoundFront(Span span) const;
   void Insert(Span span);
   void Erase(Span span);
   // The free span that ends, or begins, at `address` in the same reservation; empty if there is none.
@@ -69,7 +72,7 @@ class AddressSpace {
   std::map<Address, Bytes> reservations_;
   std::map<Address, Bytes> free_;
   std::set<std::pair<Bytes, Address>> by_size_;  // the same spans
-  std::set<Address> spoiled_;
+  std::map<Address, Bytes> spoiled_;
   Bytes reserved_;
 };
 

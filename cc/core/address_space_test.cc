@@ -34,15 +34,28 @@ TEST(AddressSpace, NeverJoinsTwoReservations) {
   EXPECT_EQ(space.Check(), "");
 }
 
-TEST(AddressSpace, ASpanWithASpoiledPlaceIsNeverHandedOutAgain) {
+TEST(AddressSpace, ASpoiledPlaceIsNeverHandedOutAgainAndWhatIsAroundItIs) {
   AddressSpace space;
   space.AddReservation({kBase, MiB(16)});
   const Address at = *space.Take(MiB(8));
-  space.Spoil(at + MiB(4));
+  space.Spoil({at + MiB(4), MiB(2)});
   space.Give({at, MiB(8)});
   EXPECT_EQ(space.Check(), "");
   EXPECT_TRUE(space.Unused().empty());
-  EXPECT_EQ(space.Take(MiB(8)), at + MiB(8));
+  EXPECT_EQ(space.Take(MiB(10)), at + MiB(6)) << "behind it, with what follows";
+  EXPECT_EQ(space.Take(MiB(4)), at);
+  EXPECT_EQ(space.Take(MiB(2)), std::nullopt);
+}
+
+TEST(AddressSpace, SpoiledPlacesAtBothEndsStay) {
+  AddressSpace space;
+  space.AddReservation({kBase, MiB(8)});
+  const Address at = *space.Take(MiB(8));
+  space.Spoil({at, MiB(2)});
+  space.Spoil({at + MiB(6), MiB(2)});
+  space.Give({at, MiB(8)});
+  EXPECT_EQ(space.Check(), "");
+  EXPECT_EQ(space.Take(MiB(4)), at + MiB(2));
   EXPECT_EQ(space.Take(MiB(2)), std::nullopt);
 }
 

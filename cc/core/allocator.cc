@@ -205,12 +205,14 @@ void Allocator::Maintain() {
 Status Allocator::RetireStream(StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   RetryPending();
-  KeepEndOfPending(stream);
-  return order_.Retire(stream);
+  const Status kept = KeepEndOfPending(stream);
+  const Status retired = order_.Retire(stream);
+  return retired.ok() ? kept : retired;
 }
 
 // Where the stream is being captured, nobody can tell when its work is over without a wait for the device.
-void Allocator::KeepEndOfPending(StreamHandle stream) {
+Status Allocator::KeepEndOfPending(StreamHandle stream) {
+  Status kept;
   for (PendingFree& free : pending_) {
     const bool is_gone = free.end != nullptr || free.debt > 0;  // another stream of the same name
     if (is_gone || free.stream != stream) continue;
@@ -219,8 +221,10 @@ void Allocator::KeepEndOfPending(StreamHandle stream) {
       free.end = *end;
     } else {
       free.debt = order_.AddDebt();
+      kept = end.status();
     }
   }
+  return kept;
 }
 
 StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {

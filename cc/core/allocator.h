@@ -168,7 +168,7 @@ class Allocator {
   std::unique_ptr<Preparation> BeginPreparation();
   void RetryPending();
   Status TryAgain(const PendingFree& free);
-  void KeepEndOfPending(StreamHandle stream);
+  Status KeepEndOfPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
   bool AwaitPreparation(std::unique_lock<std::mutex>* lock);

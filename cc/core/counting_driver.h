@@ -54,7 +54,7 @@ class CountingDriver final : public Driver {
   }
   Status FreeAddress(Address address, Bytes size) override {
     Status freed = Timed(&calls_.free_address, [&] { return driver_->FreeAddress(address, size); });
-    if (freed.ok()) inventory_->OnFreeAddress(address);
+    if (freed.ok()) inventory_->OnFreeAddress(address, size);
     return freed;
   }
   // The same for addresses that are cut into spans: the inventory hears of those instead (address_space.h).

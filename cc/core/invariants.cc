@@ -114,7 +114,7 @@ std::string Allocator::CheckAddresses() const {
   std::map<Address, Bytes> taken;
   int64_t prepared = 0;
   memory_.ranges.ForEach([&](RangeId id) {
-    taken[memory_.ranges[id].base] = memory_.ranges[id].reserved;  // the front of a span may be used no more
+    taken[memory_.ranges[id].base] = memory_.ranges[id].reserved;
     prepared += memory_.ranges[id].prepared ? 1 : 0;
   });
   Address end;

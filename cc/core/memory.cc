@@ -49,7 +49,7 @@ void Memory::SpoilPlace(const Wreckage::Place& place) {
   const ChunkId hole = HoleAt(place.address);
   if (hole != kNone) return space.Spoil(hole, place.address - chunks[hole].address, place.size);
   ranges.Seal(place.address);
-  addresses.Spoil(place.address);
+  addresses.Spoil({place.address, place.size});
 }
 
 void Memory::TakeBackRoom() {

@@ -9,6 +9,10 @@ Status OutOfMemory(Bytes size) {
   return Status(StatusCode::kOutOfMemory, "the limit leaves no room for " + ToString(size));
 }
 
+bool IsRefusedByLimit(const StatusOr<Placement>& placement, Bytes size) {
+  return !placement.ok() && placement.status().message() == OutOfMemory(size).message();
+}
+
 bool IsOutOfMemory(const StatusOr<Placement>& placement) {
   return !placement.ok() && placement.status().code() == StatusCode::kOutOfMemory;
 }
@@ -179,7 +183,8 @@ StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlo
   StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
   if (!IsOutOfMemory(stitched)) return stitched;
   if (outlook.wasteful) return OutOfMemory(request.size);
-  return Grow(request, Headroom(request));
+  StatusOr<Placement> grown = Grow(request, Headroom(request));
+  return IsRefusedByLimit(grown, request.size) ? stitched : grown;
 }
 
 StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
@@ -229,7 +234,7 @@ Address Placer::HomeOf(const Selection& selection) const {
 }
 
 StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {
-  StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request));
+  StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request), request.may_wait);
   if (!range.ok()) return range.status();
   memory_->ranges.AddRecipe(request.size, *range, plan.offset, request.number);
   return LeaseFrom(*range, plan.offset, request, Way::kStitch);

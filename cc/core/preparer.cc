@@ -36,7 +36,7 @@ std::unique_ptr<Preparation> Preparer::Begin() {
 std::unique_ptr<Preparation> Preparer::Begin(const PreparationPlan& plan) {
   Bytes size(0);
   for (BlockId id : plan.blocks) size += memory_->blocks[id].size;
-  const StatusOr<Site> site = addresses_->Take(size);
+  const StatusOr<Site> site = addresses_->Take(size, /*may_wait=*/true);
   if (!site.ok()) return nullptr;
   return std::make_unique<Preparation>(driver_, plan, Mark(plan), *site);
 }

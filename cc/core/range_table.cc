@@ -13,8 +13,6 @@ RangeId RangeTable::Add(Address base, Bytes reserved, const std::vector<BlockId>
   const RangeId id = NewNumber();
   ranges_[id].base = base;
   ranges_[id].reserved = reserved;
-  ranges_[id].span = base;
-  spans_[base.value()] = {reserved, 1};
   Extend(id, blocks);
   return id;
 }
@@ -55,24 +53,17 @@ Span RangeTable::Remove(RangeId id) {
   for (BlockId block : range.blocks) Detach(id, block);
   RemoveRecipes(id);
   SetPrepared(id, false);
-  const auto span = spans_.find(range.span.value());
-  const bool is_last = --span->second.ranges == 0;
-  const Span left = is_last ? Span{range.span, span->second.size} : Span();
-  if (is_last) spans_.erase(span);
+  const Span addresses{range.base, range.reserved};
   range = StitchedRange();
   room_.Forget(id);
   unused_.push_back(id);
-  return left;
+  return addresses;
 }
 
 Span RangeTable::TakeBackRoom(RangeId id) {
   StitchedRange& range = ranges_[id];
-  TakenSpan& span = spans_[range.span.value()];
-  const bool ends_span = range.base + range.reserved == range.span + span.size;
-  if (!ends_span || range.sealed || range.reserved == range.size) return {};
   const Span room{range.base + range.size, range.reserved - range.size};
   range.reserved = range.size;
-  span.size -= room.size;
   return room;
 }
 
@@ -88,25 +79,28 @@ void RangeTable::Detach(RangeId id, BlockId block) {
   --mappings_;
 }
 
-void RangeTable::CutOut(RangeId id, BlockId block) {
+Span RangeTable::CutOut(RangeId id, BlockId block) {
   const size_t index = ranges_[id].IndexOf(block);
   const Bytes from = ranges_[id].StartOf(index);
   const Bytes to = ranges_[id].ends[index];
   Detach(id, block);
   RangeId behind = id;
+  Span left;
   if (index == 0) {
-    DropFront(&ranges_[id], 1);
+    left = DropFront(&ranges_[id], 1);
   } else {
     behind = SplitAt(id, index, from, to);
   }
   ReviseRecipes(id, index, from, to, behind);
   room_.Forget(id);
   if (behind != kNone) room_.Forget(behind);
+  return left;
 }
 
-// The range begins behind its first blocks now.
-void RangeTable::DropFront(StitchedRange* range, size_t blocks) {
+// The range begins behind its first blocks now. Returns the addresses that it had there.
+Span RangeTable::DropFront(StitchedRange* range, size_t blocks) {
   const Bytes dropped = range->StartOf(blocks);
+  const Span front{range->base, dropped};
   const auto count = static_cast<std::ptrdiff_t>(blocks);
   range->blocks.erase(range->blocks.begin(), range->blocks.begin() + count);
   range->ends.erase(range->ends.begin(), range->ends.begin() + count);
@@ -114,6 +108,7 @@ void RangeTable::DropFront(StitchedRange* range, size_t blocks) {
   range->base = range->base + dropped;
   range->size -= dropped;
   range->reserved -= dropped;
+  return front;
 }
 
 // The gap stays with the front, which may be extended into it.
@@ -127,7 +122,6 @@ RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
   ranges_[id].reserved = to;
   back.leases = 0;
   back.prepared = false;
-  ++spans_[back.span.value()].ranges;
   const RangeId behind = NewNumber();
   ranges_[behind] = back;
   MoveLeases(id, behind);

@@ -5,7 +5,6 @@
 #define GMLAKE_CORE_RANGE_TABLE_H_
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "cc/base/bytes.h"
@@ -28,13 +27,8 @@ struct Piece {
   Bytes size() const { return to - from; }
 };
 
-// Addresses that were taken for a range. They are given back as a whole, once no range that was cut out of it is left.
-struct TakenSpan {
-  Bytes size;
-  int ranges = 0;  // that lie in it
-};
-
-// Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases. Recipes of
+// Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases; each range
+// owns its addresses, from its base on, and no two of them own the same. Recipes of
 // one size stay in the order in which they were first used; the first that applies is taken, so that equal states get
 // equal answers.
 // Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that
@@ -51,13 +45,12 @@ class RangeTable {
   void Extend(RangeId id, const std::vector<BlockId>& more);
   // The range with this address can no longer be extended.
   void Seal(Address address);
-  // Forgets the range, which the caller has unmapped, and its recipes. Returns the addresses in which no range lies any
-  // more; empty if there are others.
+  // Forgets the range, which the caller has unmapped, and its recipes. Returns its addresses.
   Span Remove(RangeId id);
   // One block of the range, not leased through it and not its only one, has been unmapped. What lies behind it becomes
-  // a range of its own, with its leases and recipes.
-  void CutOut(RangeId id, BlockId block);
-  // The range cannot be extended any more. Returns the addresses that were kept for that, if nothing is stuck in them.
+  // a range of its own, with its leases and recipes. Returns the addresses that belong to no range any more.
+  Span CutOut(RangeId id, BlockId block);
+  // The range cannot be extended any more. Returns the addresses that were kept for that.
   Span TakeBackRoom(RangeId id);
   // No request will be served by this range again.
   void RemoveRecipes(RangeId id);
@@ -97,7 +90,7 @@ class RangeTable {
  private:
   RangeId NewNumber();
   void Detach(RangeId id, BlockId block);
-  void DropFront(StitchedRange* range, size_t blocks);
+  static Span DropFront(StitchedRange* range, size_t blocks);
   // `id` ends before the gap [from, to); what lies behind becomes a range, returned.
   RangeId SplitAt(RangeId id, size_t index, Bytes from, Bytes to);
   // The block of number `index`, at [from, to), is no longer in the range.
@@ -112,7 +105,6 @@ class RangeTable {
   ChunkStore* chunks_;
   std::vector<StitchedRange> ranges_;
   std::vector<RangeId> unused_;
-  std::unordered_map<uint64_t, TakenSpan> spans_;  // by their first address
   RangeRoom room_;
   RecipeBook recipes_;
   Bytes mapped_bytes_;

@@ -5,7 +5,8 @@
 namespace gmlake {
 
 bool Reclaimer::OverBudget(const ReclaimBudget& budget) const {
-  return memory_->ranges.mappings() > budget.mappings || memory_->ranges.mapped_bytes() > budget.bytes;
+  return memory_->ranges.mappings() > budget.mappings || memory_->ranges.mapped_bytes() > budget.bytes ||
+         IsOverAddressBudget(*memory_);
 }
 
 void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
@@ -82,13 +83,14 @@ bool Reclaimer::Unmap(RangeId id) {
   if (!driver_->Unmap(range.base, range.size).ok()) return QuarantineRange(id), false;
   ++num_reclaimed_;
   memory_->addresses.Give(memory_->ranges.Remove(id));
+  if (IsOverAddressBudget(*memory_)) arenas_.FreeUnused();
   return true;
 }
 
 bool Reclaimer::CutOut(BlockId block, RangeId id) {
   const Address address = memory_->ranges[id].base + memory_->ranges.OffsetOf(id, block);
   if (!driver_->Unmap(address, memory_->blocks[block].size).ok()) return QuarantineRange(id), false;
-  memory_->ranges.CutOut(id, block);
+  memory_->addresses.Give(memory_->ranges.CutOut(id, block));
   return true;
 }
 

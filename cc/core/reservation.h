@@ -15,6 +15,8 @@ namespace gmlake {
 // What the budget of addresses still allows.
 inline Bytes AddressesLeft(const Memory& memory) { return memory.range_size.budget - memory.address_bytes(); }
 
+inline bool IsOverAddressBudget(const Memory& memory) { return AddressesLeft(memory) < Bytes(0); }
+
 // The usual size of a reservation: a multiple of the device's memory.
 inline Bytes UsualReservation(Driver* driver, const RangeSize& range_size) {
   const StatusOr<DeviceMemory> device = driver->QueryMemory();

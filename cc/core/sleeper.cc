@@ -166,7 +166,7 @@ void Sleeper::ForgetBlock(BlockId id) {
     if (IsForgettable(memory_->ranges[range])) {
       memory_->addresses.Give(memory_->ranges.Remove(range));
     } else {
-      memory_->ranges.CutOut(range, id);
+      memory_->addresses.Give(memory_->ranges.CutOut(range, id));
     }
   }
   const Block& block = memory_->blocks[id];

@@ -4,8 +4,8 @@
 
 namespace gmlake {
 
-StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input) {
-  const StatusOr<Site> site = SiteOf(plan);
+StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input, bool may_wait) {
+  const StatusOr<Site> site = SiteOf(plan, may_wait);
   if (!site.ok()) return site.status();
   StatusOr<RangeId> range = MapAt(*site, plan, input);
   if (!range.ok() && plan.range == kNone) addresses_->Return(*site);
@@ -48,8 +48,8 @@ std::vector<RowMapping> StitchMapper::RowOf(const Selection& more, const Fill& f
 }
 
 // Behind the last mapping of the range to be extended, or at fresh addresses.
-StatusOr<Site> StitchMapper::SiteOf(const StitchPlan& plan) {
-  if (plan.range == kNone) return addresses_->Take(MappedBytes(memory_->blocks, plan.more));
+StatusOr<Site> StitchMapper::SiteOf(const StitchPlan& plan, bool may_wait) {
+  if (plan.range == kNone) return addresses_->Take(MappedBytes(memory_->blocks, plan.more), may_wait);
   const StitchedRange& range = memory_->ranges[plan.range];
   return Site{range.base + range.size, range.reserved};
 }

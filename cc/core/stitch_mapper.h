@@ -23,14 +23,15 @@ class StitchMapper {
   StitchMapper(Driver* driver, Memory* memory, Grower* grower, AddressSource* addresses)
       : driver_(driver), memory_(memory), grower_(grower), addresses_(addresses) {}
 
-  // The range in which the request now fits at `plan.offset`. On failure driver and tables are as before.
-  StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input);
+  // The range in which the request now fits at `plan.offset`. On failure driver and tables are as before, but for idle
+  // ranges that were unmapped for their addresses. `may_wait`: as in AddressSource::Take.
+  StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input, bool may_wait);
 
  private:
   StatusOr<RangeId> MapAt(const Site& site, const StitchPlan& plan, const GrowthInput& input);
   StatusOr<RangeId> MapAtOnce(const Site& site, const StitchPlan& plan, Fill* fill);
   std::vector<RowMapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
-  StatusOr<Site> SiteOf(const StitchPlan& plan);
+  StatusOr<Site> SiteOf(const StitchPlan& plan, bool may_wait);
   RangeId Register(const StitchPlan& plan, const Site& site, Fill fill, const std::vector<BlockHandle>& created);
 
   Driver* driver_;

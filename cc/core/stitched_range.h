@@ -18,8 +18,7 @@ namespace gmlake {
 struct StitchedRange {
   Address base;
   Bytes size;                   // mapped, from the base on
-  Bytes reserved;               // addresses; what is not mapped yet lets the range be extended in place
-  Address span;                 // where the addresses begin that were taken for it, or for the range it was cut from
+  Bytes reserved;               // addresses that it owns; what is not mapped yet lets the range be extended in place
   std::vector<BlockId> blocks;  // in address order; empty: this number is unused
   std::vector<Bytes> ends;      // where in the range each of them ends
   bool sealed = false;          // something at its end would not come off: it cannot be extended

@@ -41,6 +41,20 @@ TEST(Retirement, InACaptureLendsNothingBeforeTheDeviceWasWaitedFor) {
   EXPECT_EQ(bench.shadow.Check(), "");
 }
 
+// Its frees are pending, so the same holds for them.
+TEST(Retirement, OfAnotherStreamInACaptureSaysSoIfItHasFreedMemory) {
+  Bench bench;
+  ASSERT_TRUE(bench.Get(MiB(32)).ok());
+  ASSERT_TRUE(bench.Get(MiB(32), kOther).ok());
+  bench.driver.SetCapturing(kOther, true);
+  EXPECT_TRUE(bench.allocator->RetireStream(StreamHandle{reinterpret_cast<void*>(77)}).ok());
+  bench.Drop(1, kOther);
+  EXPECT_EQ(bench.allocator->RetireStream(kOther).code(), StatusCode::kFailedPrecondition);
+  bench.driver.DestroyStream(kOther);
+  EXPECT_TRUE(bench.Get(MiB(32)).ok());
+  EXPECT_EQ(bench.shadow.Check(), "");
+}
+
 // A small lease that ends leaves its slab in use, and so nothing that an unmap would have to wait for; order it needs
 // all the same.
 TEST(Retirement, OfTheHomeStreamOrdersSmallLeases) {
@@ -130,7 +144,7 @@ TEST(Retirement, InACaptureOfItsOwnGivesStitchedMemoryBackLater) {
   ASSERT_TRUE(bench.Get(MiB(32), kOther).ok());
   bench.driver.SetCapturing(kOther, true);
   bench.Drop(4, kOther);
-  ASSERT_TRUE(bench.allocator->RetireStream(kOther).ok());
+  EXPECT_EQ(bench.allocator->RetireStream(kOther).code(), StatusCode::kFailedPrecondition);
   bench.driver.DestroyStream(kOther);
   EXPECT_EQ(bench.shadow.Check(), "");
   EXPECT_EQ(bench.allocator->Stats().bytes_pending, MiB(32));
@@ -146,7 +160,7 @@ TEST(Retirement, AStreamWithTheNameOfOneThatWentIsAnotherStream) {
   ASSERT_TRUE(bench.Get(MiB(16), kOther).ok());
   bench.driver.SetCapturing(kOther, true);
   bench.Drop(1, kOther);
-  ASSERT_TRUE(bench.allocator->RetireStream(kOther).ok());
+  EXPECT_EQ(bench.allocator->RetireStream(kOther).code(), StatusCode::kFailedPrecondition);
   bench.driver.SetCapturing(kOther, false);
   ASSERT_TRUE(bench.allocator->RetireStream(kOther).ok());
   EXPECT_EQ(bench.allocator->Stats().bytes_pending, MiB(16)) << "its work may still be under way";

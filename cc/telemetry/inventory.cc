@@ -39,11 +39,39 @@ void Inventory::OnReserve(Address address, Bytes size) {
   ranges_[address] = {next_range_++, size, false, false, Bytes(0)};
 }
 
-void Inventory::OnFreeAddress(Address address) {
-  const auto range = ranges_.find(address);
-  if (range == ranges_.end()) return;
-  Tell(EventKind::kDrop, address, range->second.size, range->second.number, kNoNumber);
-  ranges_.erase(range);
+void Inventory::OnFreeAddress(Address address, Bytes size) {
+  const auto found = FindRange(address);
+  if (found == ranges_.end()) return;
+  const Address base = found->first;
+  const Range whole = found->second;
+  const Bytes before = address - base;
+  const Bytes behind = whole.size - before - size;
+  ranges_.erase(found);
+  if (before > Bytes(0)) ranges_[base] = PartOf(whole, Bytes(0), before);
+  if (behind > Bytes(0)) ranges_[address + size] = PartOf(whole, before + size, behind);
+  if (before > Bytes(0) && behind > Bytes(0)) Renumber(address + size);
+  if (before == Bytes(0) && behind == Bytes(0)) Tell(EventKind::kDrop, base, size, whole.number, kNoNumber);
+}
+
+Inventory::Range Inventory::PartOf(Range range, Bytes from, Bytes size) {
+  range.mapped = std::clamp(range.mapped - from, Bytes(0), size);
+  range.size = size;
+  return range;
+}
+
+// Told as if its mappings had moved to a new range.
+void Inventory::Renumber(Address base) {
+  Range& range = ranges_[base];
+  TellMappings(EventKind::kUnmap, base, range);
+  range.number = next_range_++;
+  if (range.is_known) Classify(base, &range, range.is_stitched);
+  TellMappings(EventKind::kMap, base, range);
+}
+
+void Inventory::TellMappings(EventKind kind, Address base, const Range& range) {
+  for (auto it = mappings_.lower_bound(base); it != mappings_.end() && it->first < base + range.size; ++it) {
+    Tell(kind, it->first, it->second.size, range.number, BlockNumber(it->second.handle));
+  }
 }
 
 void Inventory::Classify(Address base, Range* range, bool is_stitched) {

@@ -26,7 +26,8 @@ class Inventory {
   void OnCreate(uint64_t handle, Bytes size);
   void OnRelease(uint64_t handle);
   void OnReserve(Address address, Bytes size);
-  void OnFreeAddress(Address address);
+  // Of the addresses of one range, these go back. What it has behind them becomes a range of its own.
+  void OnFreeAddress(Address address, Bytes size);
   void OnMap(Address address, Bytes size, uint64_t handle);
   void OnUnmap(Address address, Bytes size);
 
@@ -61,6 +62,9 @@ class Inventory {
 
   Ranges::const_iterator FindRange(Address address) const;
   void Classify(Address base, Range* range, bool is_stitched);
+  static Range PartOf(Range range, Bytes from, Bytes size);
+  void Renumber(Address base);
+  void TellMappings(EventKind kind, Address base, const Range& range);
   void DropIfGone(std::unordered_map<uint64_t, Block>::iterator block);
   void Tell(EventKind kind, Address address, Bytes size, int32_t range, int32_t block);
 

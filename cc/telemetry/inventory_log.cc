@@ -12,7 +12,7 @@ void InventoryLog::Enter(const Call& call) const {
     case Kind::kCreate: return inventory_.OnCreate(call.handle, call.size);
     case Kind::kRelease: return inventory_.OnRelease(call.handle);
     case Kind::kReserve: return inventory_.OnReserve(call.address, call.size);
-    case Kind::kFreeAddress: return inventory_.OnFreeAddress(call.address);
+    case Kind::kFreeAddress: return inventory_.OnFreeAddress(call.address, call.size);
     case Kind::kMap: return inventory_.OnMap(call.address, call.size, call.handle);
     case Kind::kUnmap: return inventory_.OnUnmap(call.address, call.size);
   }

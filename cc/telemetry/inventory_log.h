@@ -27,7 +27,7 @@ class InventoryLog {
   void OnCreate(uint64_t handle, Bytes size) { Note({Kind::kCreate, Address(), size, handle}); }
   void OnRelease(uint64_t handle) { Note({Kind::kRelease, Address(), Bytes(0), handle}); }
   void OnReserve(Address address, Bytes size) { Note({Kind::kReserve, address, size, 0}); }
-  void OnFreeAddress(Address address) { Note({Kind::kFreeAddress, address, Bytes(0), 0}); }
+  void OnFreeAddress(Address address, Bytes size) { Note({Kind::kFreeAddress, address, size, 0}); }
   void OnMap(Address address, Bytes size, uint64_t handle) { Note({Kind::kMap, address, size, handle}); }
   void OnUnmap(Address address, Bytes size) { Note({Kind::kUnmap, address, size, 0}); }
 

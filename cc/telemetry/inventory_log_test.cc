@@ -35,7 +35,7 @@ TEST_F(InventoryLogTest, ReadingEntersEverythingInOrder) {
   EXPECT_EQ(log_.Read().bytes_created(), MiB(4));
   EXPECT_EQ(log_.Read().bytes_released(), MiB(2));
   log_.OnUnmap(kHome + MiB(4), MiB(2));
-  log_.OnFreeAddress(kHome);
+  log_.OnFreeAddress(kHome, GiB(1));
   EXPECT_EQ(log_.Read().RangeAt(kHome), kNoNumber);
 }
 

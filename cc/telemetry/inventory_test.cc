@@ -63,10 +63,44 @@ TEST_F(InventoryTest, ShowsWhoMapsWhat) {
 TEST_F(InventoryTest, TellsTheRecorderInOrder) {
   MakeAlias();
   inventory_.OnUnmap(kAlias, MiB(16));
-  inventory_.OnFreeAddress(kAlias);
+  inventory_.OnFreeAddress(kAlias, MiB(16));
   EXPECT_EQ(Kinds(),
             (std::vector<EventKind>{EventKind::kCreate, EventKind::kReserve, EventKind::kMap, EventKind::kStitch,
                                     EventKind::kMap, EventKind::kUnmap, EventKind::kDrop}));
+}
+
+TEST_F(InventoryTest, ARangeMayLoseItsFront) {
+  MakeAlias();
+  inventory_.OnCreate(8, MiB(2));
+  inventory_.OnMap(kHome + MiB(4), MiB(2), 8);
+  inventory_.OnMap(kAlias + MiB(4), MiB(2), 8);
+  const int32_t number = inventory_.RangeAt(kAlias);
+  inventory_.OnUnmap(kAlias, MiB(4));
+  inventory_.OnFreeAddress(kAlias, MiB(4));
+  EXPECT_EQ(inventory_.RangeAt(kAlias), kNoNumber);
+  EXPECT_EQ(inventory_.RangeAt(kAlias + MiB(4)), number);
+  EXPECT_EQ(Copy().ranges.back().address, (kAlias + MiB(4)).value());
+  EXPECT_EQ(Copy().ranges.back().size, MiB(2).count());
+}
+
+TEST_F(InventoryTest, WhatIsBehindAGapIsARangeOfItsOwnAndSoAreItsMappings) {
+  MakeAlias();
+  inventory_.OnMap(kAlias + MiB(8), MiB(4), kBlock);
+  const int32_t number = inventory_.RangeAt(kAlias);
+  inventory_.OnFreeAddress(kAlias + MiB(4), MiB(4));
+  EXPECT_EQ(inventory_.RangeAt(kAlias), number);
+  EXPECT_EQ(inventory_.RangeAt(kAlias + MiB(4)), kNoNumber);
+  const int32_t behind = inventory_.RangeAt(kAlias + MiB(8));
+  EXPECT_NE(behind, number);
+  EXPECT_EQ(Copy().mappings.back().range, behind);
+  const std::vector<EventKind> kinds = Kinds();
+  EXPECT_EQ(std::vector<EventKind>(kinds.end() - 3, kinds.end()),
+            (std::vector<EventKind>{EventKind::kUnmap, EventKind::kStitch, EventKind::kMap}));
+  inventory_.OnReserve(kAlias + MiB(4), MiB(2));
+  EXPECT_EQ(inventory_.RangeAt(kAlias + MiB(7)), kNoNumber);
+  inventory_.OnUnmap(kAlias, MiB(4));
+  inventory_.OnFreeAddress(kAlias, MiB(4));
+  EXPECT_EQ(inventory_.RangeAt(kAlias + MiB(8)), behind);
 }
 
 TEST_F(InventoryTest, ABlockIsThereUntilItsLastMappingIsGone) {
