@@ -26,10 +26,10 @@ STABLE_ABI = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GI
 QUIET = ("--noshow_progress", "--ui_event_filters=-info")
 
 # Bazel target of each native part, and where its files go inside the package.
-MODULE = "//cc/python:_gmlake.so"
+MODULE = "//:gmlake_module"
 LIBRARIES = {
-    "//cc/pjrt:libgmlake_pjrt.so": ".",
-    "//cc/emulator:libraries": "_emulator",
+    "//:gmlake_pjrt": ".",
+    "//:gmlake_emulator": "_emulator",
 }
 
 

@@ -22,7 +22,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COPY = ROOT / "build" / "mutations"
-TREE = ("bazel", "cc", "gmlake_jax", "examples", "tests", ".bazelrc", "WORKSPACE", "setup.py", "pyproject.toml")
+TREE = (
+    "BUILD",
+    "bazel",
+    "cc",
+    "gmlake_jax",
+    "examples",
+    "tests",
+    ".bazelrc",
+    "WORKSPACE",
+    "setup.py",
+    "pyproject.toml",
+)
 TEXTS = ("README.md", "LICENSE")  # setup.py asks for them
 TEST_SECONDS = 120
 PASSED, TESTS_FAILED, TIMED_OUT, DID_NOT_RUN = "passed", "failed", "timed out", "did not run"

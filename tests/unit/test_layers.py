@@ -1,4 +1,7 @@
-"""The law of cc/README.md: a folder of cc/ includes only itself and the folders above it in the list there."""
+"""The law of cc/README.md: a room of cc/ includes only itself and the rooms above it in the list there.
+
+A row of the list names a folder (`core`) or a nested one (`core/tables`). A file belongs to the row of its own folder.
+"""
 
 import re
 from pathlib import Path
@@ -8,39 +11,63 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CC = ROOT / "cc"
 
-# A driver, not a client of one: it stands apart from the order (cc/README.md says so).
-APART = {"emulator": {"emulator", "base"}}
+# A driver, not a client of one: its rooms include each other and these, and no other room includes them.
+APART = {"emulator": {"base"}}
+
+# Rooms of fixtures. Each builds on its folder, so it stands below it; the folder's tests include it all the same.
+FIXTURES = {"testing", "conformance"}
+TEST = re.compile(r"_(test|benchmark)\.cc$")
 
 SOURCES = sorted(path.relative_to(CC) for path in CC.rglob("*") if path.suffix in (".cc", ".h"))
+FOLDERS = sorted({path.relative_to(CC).as_posix() for path in CC.rglob("*") if path.is_dir()})
 
 
 def order():
-    rows = re.findall(r"^\| `(\w+)` \|", (CC / "README.md").read_text(), re.MULTILINE)
-    assert "core" in rows
+    rows = re.findall(r"^\| `([\w/]+)` \|", (CC / "README.md").read_text(), re.MULTILINE)
+    assert "base" in rows
+    assert len(rows) == len(set(rows))
     return rows
 
 
-def allowed(folder):
-    rows = order()
-    return APART.get(folder) or set(rows[: rows.index(folder) + 1]) - set(APART)
+def top(room):
+    return room.split("/")[0]
+
+
+def allowed(room, rows):
+    above = rows[: rows.index(room) + 1]
+    if top(room) in APART:
+        return {row for row in above if top(row) == top(room) or top(row) in APART[top(room)]}
+    return {row for row in above if top(row) not in APART}
 
 
 def includes(text):
-    return re.findall(r'^\s*#\s*include\s+"cc/(\w+)/', text, re.MULTILINE)
+    return re.findall(r'^\s*#\s*include\s+"cc/([\w/]+)/[^/"]+"', text, re.MULTILINE)
+
+
+def fixtures(room, rows):
+    return {row for row in rows if top(row) == top(room) and row.split("/")[-1] in FIXTURES}
+
+
+def forbidden(source, text, rows):
+    room = source.parent.as_posix()
+    extra = fixtures(room, rows) if TEST.search(source.name) else set()
+    return sorted(set(includes(text)) - allowed(room, rows) - extra)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_source_includes_only_its_own_folder_and_folders_above_it(source):
-    folder = source.parts[0]
-    forbidden = set(includes((CC / source).read_text())) - allowed(folder)
-    assert not forbidden, f"cc/{source} includes {sorted(forbidden)}, which cc/README.md forbids to {folder}"
+def test_a_source_includes_only_its_own_room_and_rooms_above_it(source):
+    bad = forbidden(source, (CC / source).read_text(), order())
+    assert not bad, f"cc/{source} includes {bad}, which cc/README.md forbids to it"
 
 
 def test_errors_become_exceptions_in_one_place():
-    throwing = [
-        str(source) for source in SOURCES if re.search(r"^[^/\n]*\bthrow\b", (CC / source).read_text(), re.MULTILINE)
-    ]
-    assert throwing == ["pjrt/fence.h", "pjrt/fence_test.cc", "python/raise.h"]  # a fence passes on that a thread ends
+    throwing = {
+        (source.parts[0], source.name)
+        for source in SOURCES
+        if re.search(r"^[^/\n]*\bthrow\b", (CC / source).read_text(), re.MULTILINE)
+    }
+    # A fence passes on that a thread ends.
+    assert throwing == {("pjrt", "fence.h"), ("pjrt", "fence_test.cc"), ("python", "raise.h")}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
@@ -55,12 +82,53 @@ def test_our_headers_are_named_from_the_root(source):
     assert not [name for name in beside if (CC / source).parent.joinpath(name).exists()]
 
 
-def test_every_folder_is_in_the_list():
-    assert {path.name for path in CC.iterdir() if path.is_dir()} <= set(order())
+def test_the_list_names_every_folder_and_no_other():
+    assert sorted(order()) == FOLDERS
 
 
-def test_the_check_sees_a_violation():
-    assert includes('#include "cc/core/allocator.h"\n#  include "cc/base/bytes.h"\n') == ["core", "base"]
-    assert "core" not in allowed("driver")
-    assert "driver" not in allowed("emulator")
-    assert "core" in allowed("pjrt")
+ROOMS = [
+    "base",
+    "driver",
+    "driver/testing",
+    "core/tables",
+    "core/policy",
+    "core",
+    "pjrt",
+    "emulator/memory",
+    "emulator",
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("driver/a.cc", "core"),
+        ("driver/a.cc", "core/tables"),
+        ("core/tables/a.cc", "core/policy"),
+        ("core/policy/a.cc", "core"),
+        ("emulator/memory/a.cc", "emulator"),
+        ("emulator/a.cc", "driver"),
+        ("pjrt/a.cc", "emulator/memory"),
+        ("core/a.cc", "core/unlisted"),
+        ("core/tables/a_test.cc", "core/policy"),
+        ("driver/a.cc", "driver/testing"),
+    ],
+)
+def test_an_arrow_against_the_order_is_seen(source, target):
+    assert forbidden(Path(source), f'#  include "cc/{target}/file.h"\n', ROOMS) == [target]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("core/tables/a.cc", "core/tables"),
+        ("core/policy/a.cc", "core/tables"),
+        ("core/a.cc", "core/tables"),
+        ("pjrt/a.cc", "core/policy"),
+        ("emulator/a.cc", "emulator/memory"),
+        ("emulator/memory/a.cc", "base"),
+        ("driver/a_test.cc", "driver/testing"),
+    ],
+)
+def test_an_arrow_along_the_order_is_allowed(source, target):
+    assert forbidden(Path(source), f'#include "cc/{target}/file.h"\n', ROOMS) == []
