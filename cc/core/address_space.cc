@@ -46,6 +46,15 @@ void AddressSpace::Give(Span span) {
   }
 }
 
+void AddressSpace::Spoil(Span place) {
+  if (IsReserved(place.base)) spoiled_[place.base] = place.size;
+}
+
+bool AddressSpace::IsReserved(Address address) const {
+  const auto after = reservations_.upper_bound(address);
+  return after != reservations_.begin() && address < std::prev(after)->first + std::prev(after)->second;
+}
+
 void AddressSpace::GiveSound(Span span) {
   if (inventory_ != nullptr) inventory_->OnFreeAddress(span.base, span.size);
   Insert(span);
@@ -84,6 +93,26 @@ Span AddressSpace::FreeAfter(Address address) const {
   const auto after = free_.find(address);
   if (after == free_.end() || IsReservation(address)) return {};
   return {after->first, after->second};
+}
+
+Bytes AddressSpace::free_bytes() const {
+  Bytes free;
+  for (const auto& [base, size] : free_) free += size;
+  return free;
+}
+
+Bytes AddressSpace::SpoiledIn(Span span) const {
+  Bytes spoiled;
+  for (auto it = spoiled_.lower_bound(span.base); it != spoiled_.end() && it->first < span.end(); ++it) {
+    spoiled += it->second;
+  }
+  return spoiled;
+}
+
+Bytes AddressSpace::spoiled_bytes() const {
+  Bytes spoiled;
+  for (const auto& [base, size] : spoiled_) spoiled += size;
+  return spoiled;
 }
 
 bool AddressSpace::IsFree(Span span) const {

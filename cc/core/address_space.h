@@ -45,13 +45,17 @@ class AddressSpace {
   std::optional<Address> Take(Bytes size);
   // Makes a taken span, or a part of one, free; of it, spoiled places stay taken for good.
   void Give(Span span);
-  // A mapping would not come off at these addresses of a taken span.
-  void Spoil(Span place) { spoiled_[place.base] = place.size; }
+  // A mapping would not come off at these addresses. Those outside the reservations are none of this table's.
+  void Spoil(Span place);
 
   // Is any of it free?
   bool IsFree(Span span) const;
 
   Bytes reserved() const { return reserved_; }
+  Bytes free_bytes() const;
+  // Of these, which are taken, the bytes in spoiled places.
+  Bytes SpoiledIn(Span span) const;
+  Bytes spoiled_bytes() const;
   int64_t num_reservations() const { return static_cast<int64_t>(reservations_.size()); }
   // What is wrong with the table, or nothing.
   std::string Check() const;
@@ -66,6 +70,7 @@ class AddressSpace {
   // The free span that ends, or begins, at `address` in the same reservation; empty if there is none.
   Span FreeBefore(Address address) const;
   Span FreeAfter(Address address) const;
+  bool IsReserved(Address address) const;
   bool IsReservation(Address base) const { return reservations_.count(base) != 0; }
 
   InventoryLog* const inventory_;

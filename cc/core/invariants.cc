@@ -108,7 +108,7 @@ std::string Allocator::CheckRangeLeases() const {
   return problem;
 }
 
-// The addresses of stitched ranges: each in at most one of them, and free in none.
+// The addresses of stitched ranges: each is free, in one range, or spoiled.
 std::string Allocator::CheckAddresses() const {
   std::string problem = memory_.addresses.Check();
   std::map<Address, Bytes> taken;
@@ -118,11 +118,14 @@ std::string Allocator::CheckAddresses() const {
     prepared += memory_.ranges[id].prepared ? 1 : 0;
   });
   Address end;
+  Bytes known = memory_.addresses.free_bytes() + memory_.addresses.spoiled_bytes();
   for (const auto& [base, size] : taken) {
     if (base < end) problem = "two ranges share addresses";
     if (memory_.addresses.IsFree({base, size})) problem = "a range's addresses are free";
+    known += size - memory_.addresses.SpoiledIn({base, size});
     end = base + size;
   }
+  if (!gate_.under_way() && known != memory_.addresses.reserved()) problem = "addresses are lost";
   if (prepared != memory_.ranges.num_prepared()) problem = "ranges made ahead do not add up";
   return problem;
 }
