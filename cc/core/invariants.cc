@@ -41,7 +41,7 @@ bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
 std::string Allocator::CheckInvariants() const {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges, &Allocator::CheckLeases,
-                     &Allocator::CheckPreparation, &Allocator::CheckBooks}) {
+                     &Allocator::CheckBooks}) {
     std::string problem = (this->*check)();
     if (!problem.empty()) return problem;
   }
@@ -112,18 +112,13 @@ std::string Allocator::CheckRangeLeases() const {
 std::string Allocator::CheckAddresses() const {
   std::string problem = memory_.addresses.Check();
   std::map<Address, Bytes> taken;
-  int64_t prepared = 0;
-  memory_.ranges.ForEach([&](RangeId id) {
-    taken[memory_.ranges[id].base] = memory_.ranges[id].reserved;
-    prepared += memory_.ranges[id].prepared ? 1 : 0;
-  });
+  memory_.ranges.ForEach([&](RangeId id) { taken[memory_.ranges[id].base] = memory_.ranges[id].reserved; });
   Address end;
   for (const auto& [base, size] : taken) {
     if (base < end) problem = "two ranges share addresses";
     if (memory_.addresses.IsFree({base, size})) problem = "a range's addresses are free";
     end = base + size;
   }
-  if (prepared != memory_.ranges.num_prepared()) problem = "ranges made ahead do not add up";
   return problem;
 }
 
@@ -167,12 +162,6 @@ std::string Allocator::CheckLeases() const {
   std::sort(owned.begin(), owned.end());
   if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
   return problem;
-}
-
-std::string Allocator::CheckPreparation() const {
-  bool marked = false;
-  memory_.blocks.ForEach([&](BlockId id) { marked |= memory_.blocks[id].being_mapped; });
-  return marked && !gate_.under_way() ? "a block is kept for a mapping that is over" : "";
 }
 
 // What is held is free, leased, or in doubt: nothing is lost.
