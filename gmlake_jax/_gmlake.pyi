@@ -14,7 +14,6 @@ class Library:
         limit_fraction: float | None = None,
         preallocate: bool = False,
         verbose: bool = False,
-        stitch_ahead: bool = True,
         idle_trim_s: float = 0.0,
         wait_s: float = 0.0,
         record_path: str | None = None,

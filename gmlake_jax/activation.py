@@ -63,7 +63,6 @@ def _install(options: Options) -> None:
             limit_fraction=limit.fraction,
             preallocate=options.preallocate,
             verbose=options.verbose,
-            stitch_ahead=options.stitch_ahead,
             idle_trim_s=options.idle_trim,
             wait_s=options.wait,
             record_path=options.record,

@@ -128,7 +128,6 @@ class Options:
     enabled: bool = _option(False, _parse_bool, "use the allocator")
     limit: Limit | None = _option(None, parse_limit, "physical memory that each device may hold")
     preallocate: bool = _option(False, _parse_bool, "take all memory up to the limit at the start")
-    stitch_ahead: bool = _option(True, _parse_bool, "map memory in the background for compiled programs")
     idle_trim: float = _option(0.0, _parse_seconds, "seconds without requests after which idle memory is given back")
     wait: float = _option(0.0, _parse_seconds, "seconds that a request waits for a device which others have filled")
     verbose: bool = _option(False, _parse_bool, "one line on stderr when a device becomes active")

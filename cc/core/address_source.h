@@ -14,12 +14,17 @@
 #include "cc/base/status.h"
 #include "cc/core/arenas.h"
 #include "cc/core/counting_driver.h"
-#include "cc/core/mapping_row.h"
 #include "cc/core/memory.h"
 #include "cc/core/reclaimer.h"
 #include "cc/core/stream_order.h"
 
 namespace gmlake {
+
+// Addresses to map at, and how many there are from the range's base on.
+struct Site {
+  Address at;
+  Bytes reserved;
+};
 
 // Thread rule: the allocator's lock. Cost: a look-up; in a long while a reservation; at the budget an unmap per range
 // that is given up.
@@ -28,8 +33,8 @@ class AddressSource {
   AddressSource(CountingDriver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer)
       : memory_(memory), order_(order), reclaimer_(reclaimer), arenas_(driver, memory) {}
 
-  // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now. With `may_wait`, they may
-  // once the device is done with what is free.
+  // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now. With `may_wait`, they
+  // may once the device is done with what is free.
   StatusOr<Site> Take(Bytes size, bool may_wait);
   // They were not used after all. Reservations of which nothing is used go back to the driver.
   void Return(const Site& site);

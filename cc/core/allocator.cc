@@ -6,8 +6,7 @@ namespace gmlake {
 namespace {
 
 constexpr Bytes kMostBytes(int64_t{1} << 46);
-constexpr int kMostPreparedUnused = 16;  // ranges made ahead that nobody has asked for yet
-constexpr int kMostWaits = 3;            // for what others free while this thread waits for the device
+constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
 // Larger than any sum of sizes may become, or negative: a size that was too large for a signed number.
 bool IsAbsurd(Bytes size) { return size < Bytes(0) || kMostBytes < size; }
@@ -20,7 +19,7 @@ std::chrono::milliseconds AtMostAYear(std::chrono::milliseconds time) {
 }
 
 Patience Bounded(const Patience& patience) {
-  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), AtMostAYear(patience.for_mapping)};
+  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device)};
 }
 
 Status Asleep() {
@@ -40,8 +39,6 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
       reclaimer_(&driver_, &memory_, &order_),
       addresses_(&driver_, &memory_, &order_, &reclaimer_),
       placer_(&driver_, &memory_, &order_, &reclaimer_, &addresses_),
-      preparer_(driver, &driver_, &memory_, &addresses_, options.budget),
-      gate_(patience_.for_mapping),
       sleeper_(&driver_, &memory_, options.copier),
       leases_(&memory_.chunks) {
   books_.bytes_limit = std::clamp(options.limit, Bytes(0), kMostBytes);
@@ -69,8 +66,6 @@ StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, st
   if (!sleeper_.awake()) return Refuse(size, stream, Asleep());
   if (IsAbsurd(size)) return Refuse(size, stream, Absurd());
   const Bytes placed = RoundUp(size);
-  // Just that is being mapped: no slower than mapping it anew.
-  if (gate_.IsFor(placed) && !AwaitPreparation(lock)) return Refuse(size, stream, Asleep());
   StatusOr<Placement> placement = PlaceInOrder(placed, stream);
   if (!placement.ok()) placement = PlaceLater(placed, stream, placement, lock);
   books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());  // nothing else makes it grow
@@ -87,12 +82,10 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*at_home=*/false));
 }
 
-// After a mapping under way, whose blocks cannot be recut, after what could not be freed before, and after the device.
-// These let go of the lock. `refused`: without any of that.
+// After what could not be freed before, and after the device. Both waits let go of the lock. `refused`: without them.
 StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                                  std::unique_lock<std::mutex>* lock) {
-  if (!pending_.empty() || gate_.under_way() || order_.has_debts()) {
-    if (!AwaitPreparation(lock)) return Asleep();
+  if (!pending_.empty() || order_.has_debts()) {
     AwaitPending(lock).IgnoreError();  // the request then does without
     if (!sleeper_.awake()) return Asleep();
     refused = PlaceInOrder(size, stream);
@@ -195,10 +188,8 @@ void Allocator::Maintain() {
   if (!sleeper_.awake()) return;
   journal_.OnMaintenance();
   RetryPending();
-  const bool too_much_ahead = memory_.ranges.num_prepared() > kMostPreparedUnused;
-  if (!(too_much_ahead || reclaimer_.OverBudget(budget_)) || !order_.MayUnmap().ok()) return;
+  if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
   order_.Poll(memory_.ticks());
-  reclaimer_.DropPrepared(kMostPreparedUnused);
   reclaimer_.EnforceBudget(budget_);
 }
 
@@ -309,8 +300,6 @@ bool Allocator::MayTrim(Bytes target) {
 }
 
 Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
-  const PreparationGate::HoldOff none(&gate_);
-  AwaitPreparation(lock);
   AwaitPending(lock).IgnoreError();  // what is still pending is not given back
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {

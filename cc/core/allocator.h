@@ -22,8 +22,6 @@
 #include "cc/core/lease_table.h"
 #include "cc/core/memory.h"
 #include "cc/core/placer.h"
-#include "cc/core/preparation_gate.h"
-#include "cc/core/preparer.h"
 #include "cc/core/reclaimer.h"
 #include "cc/core/sleeper.h"
 #include "cc/core/small_pool.h"
@@ -38,9 +36,8 @@ namespace gmlake {
 
 // How long a request may wait before it is refused.
 struct Patience {
-  std::chrono::milliseconds for_leases{0};      // for others of ours to end, where the limit is in the way
-  std::chrono::milliseconds for_device{0};      // for the device to have more, where somebody else holds it
-  std::chrono::milliseconds for_mapping{1000};  // for one that another thread makes ahead; it takes about a millisecond
+  std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
+  std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
 };
 
 struct AllocatorOptions {
@@ -115,11 +112,6 @@ class Allocator {
   Demand TakeDemand();
   // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
   void Maintain();
-  // Somebody knows that a request of this size will come soon. A hint: nothing fails if it never comes.
-  void Expect(Bytes size);
-  // Work off the request path: makes one stitched range of what is idle, for a size that is expected (preparer.h). Maps
-  // without the lock. False: there is nothing to be made now.
-  bool Prepare();
 
   // Makes host memory for a sleep of `size` bytes, in the background; without a size, of what is leased now.
   Status PrepareSleep(std::optional<Bytes> size);
@@ -165,13 +157,11 @@ class Allocator {
   Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
   void Return(ChunkId chunk);
-  std::unique_ptr<Preparation> BeginPreparation();
   void RetryPending();
   Status TryAgain(const PendingFree& free);
   Status KeepEndOfPending(StreamHandle stream);
   Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
-  bool AwaitPreparation(std::unique_lock<std::mutex>* lock);
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
   Status AwaitDevice(std::unique_lock<std::mutex>* lock);
@@ -199,7 +189,6 @@ class Allocator {
   std::string CheckRangeLeases() const;
   std::string CheckAddresses() const;
   std::string CheckLeases() const;
-  std::string CheckPreparation() const;
   std::string CheckBooks() const;
   Status Refuse(Bytes size, StreamHandle stream, const Status& status);
   AllocatorStats StatsUnderLock(const StatusOr<DeviceMemory>& device) const;
@@ -218,8 +207,6 @@ class Allocator {
   Reclaimer reclaimer_;
   AddressSource addresses_;
   Placer placer_;
-  Preparer preparer_;
-  PreparationGate gate_;
   Sleeper sleeper_;
   LeaseTable leases_;
   std::vector<PendingFree> pending_;

@@ -20,10 +20,6 @@ Status Busy() {
                 "work is queued on the device; wait for it (jax.block_until_ready) and try again");
 }
 
-Status Mapping() {
-  return Status(StatusCode::kFailedPrecondition, "memory is being mapped in the background, and takes long; try again");
-}
-
 Status Moving() {
   return Status(StatusCode::kFailedPrecondition, "the device is just falling asleep or waking; try again");
 }
@@ -67,8 +63,6 @@ StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
 }
 
 StatusOr<SleepReport> Allocator::FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock) {
-  const PreparationGate::HoldOff none(&gate_);
-  if (!gate_.Await(lock)) return Mapping();
   const Status idle = AwaitIdle(request.patience, lock);
   if (!idle.ok()) return idle;
   const Bytes released = reclaimer_.Trim(Bytes(0));

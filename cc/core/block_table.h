@@ -24,7 +24,6 @@ struct Block {
   int32_t seams = 0;             // chunk boundaries inside it
   bool pinned = false;           // a mapping of it would not come off: usable, but never released
   bool quarantined = false;      // in doubt: never to be used again
-  bool being_mapped = false;     // by another thread, without the lock: not to be released meanwhile
 
   Address end() const { return home + size; }
 };

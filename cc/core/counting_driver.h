@@ -21,12 +21,6 @@ class CountingDriver final : public Driver {
   CountingDriver(Driver* driver, InventoryLog* inventory) : driver_(driver), inventory_(inventory) {}
 
   const DriverCallStats& calls() const { return calls_; }
-  // What `aside` has counted and noted, here too, and no more there: calls that were made without the lock.
-  void Adopt(CountingDriver* aside) {
-    calls_ += aside->calls_;
-    inventory_->Adopt(aside->inventory_);
-    aside->calls_ = DriverCallStats();
-  }
 
   Bytes granularity() const override { return driver_->granularity(); }
   void BeginRun() override {

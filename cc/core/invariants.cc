@@ -41,7 +41,7 @@ bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
 std::string Allocator::CheckInvariants() const {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges, &Allocator::CheckLeases,
-                     &Allocator::CheckPreparation, &Allocator::CheckBooks}) {
+                     &Allocator::CheckBooks}) {
     std::string problem = (this->*check)();
     if (!problem.empty()) return problem;
   }
@@ -112,11 +112,7 @@ std::string Allocator::CheckRangeLeases() const {
 std::string Allocator::CheckAddresses() const {
   std::string problem = memory_.addresses.Check();
   std::map<Address, Bytes> taken;
-  int64_t prepared = 0;
-  memory_.ranges.ForEach([&](RangeId id) {
-    taken[memory_.ranges[id].base] = memory_.ranges[id].reserved;
-    prepared += memory_.ranges[id].prepared ? 1 : 0;
-  });
+  memory_.ranges.ForEach([&](RangeId id) { taken[memory_.ranges[id].base] = memory_.ranges[id].reserved; });
   Address end;
   Bytes known = memory_.addresses.free_bytes() + memory_.addresses.spoiled_bytes();
   for (const auto& [base, size] : taken) {
@@ -125,8 +121,7 @@ std::string Allocator::CheckAddresses() const {
     known += size - memory_.addresses.SpoiledIn({base, size});
     end = base + size;
   }
-  if (!gate_.under_way() && known != memory_.addresses.reserved()) problem = "addresses are lost";
-  if (prepared != memory_.ranges.num_prepared()) problem = "ranges made ahead do not add up";
+  if (known != memory_.addresses.reserved()) problem = "addresses are lost";
   return problem;
 }
 
@@ -170,12 +165,6 @@ std::string Allocator::CheckLeases() const {
   std::sort(owned.begin(), owned.end());
   if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
   return problem;
-}
-
-std::string Allocator::CheckPreparation() const {
-  bool marked = false;
-  memory_.blocks.ForEach([&](BlockId id) { marked |= memory_.blocks[id].being_mapped; });
-  return marked && !gate_.under_way() ? "a block is kept for a mapping that is over" : "";
 }
 
 // What is held is free, leased, or in doubt: nothing is lost.

@@ -58,9 +58,6 @@ struct Memory {
     AvoidWreckage();
     return status;
   }
-  // Where a transaction left mappings that would not come off, nothing grows any more, and their blocks are not
-  // released.
-  void AvoidWreckage();
 
   // Is all of the block free?
   bool IsFree(BlockId block) const;
@@ -87,6 +84,9 @@ struct Memory {
     if (status.ok()) transaction.Commit();
     return status;
   }
+  // Where a transaction left mappings that would not come off, nothing grows any more, and their blocks are not
+  // released.
+  void AvoidWreckage();
   void EndLeaseOf(RangeId range);
   void SpoilPlace(const Wreckage::Place& place);
   void Pin(BlockHandle handle);

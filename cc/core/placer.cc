@@ -300,10 +300,6 @@ Placement Placer::LeaseFrom(RangeId id, Bytes offset, const Request& request, Wa
   StitchedRange& range = memory_->ranges[id];
   ++range.leases;
   range.last_use = request.number;
-  if (range.prepared) {
-    ++num_prepared_used_;
-    memory_->ranges.SetPrepared(id, false);
-  }
   const Address address = range.base + offset;
   const ChunkId chunk = memory_->Take(memory_->ranges.PiecesOf(id, offset, request.size));
   memory_->chunks[chunk].range = id;

@@ -83,8 +83,6 @@ class Placer {
   ChunkId TakeFragment(Bytes size, const Request& request);
 
   const Stitcher& stitcher() const { return planner_.stitcher(); }
-  // Ranges that were made before they were asked for, and then were.
-  int64_t num_prepared_used() const { return num_prepared_used_; }
 
  private:
   // What there is to say of a request against the present state.
@@ -143,7 +141,6 @@ class Placer {
   StitchPlanner planner_;
   StitchMapper mapper_;
   Recutter recutter_;
-  int64_t num_prepared_used_ = 0;
 };
 
 }  // namespace gmlake

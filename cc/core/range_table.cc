@@ -52,7 +52,6 @@ Span RangeTable::Remove(RangeId id) {
   StitchedRange& range = ranges_[id];
   for (BlockId block : range.blocks) Detach(id, block);
   RemoveRecipes(id);
-  SetPrepared(id, false);
   const Span addresses{range.base, range.reserved};
   range = StitchedRange();
   room_.Forget(id);
@@ -65,11 +64,6 @@ Span RangeTable::TakeBackRoom(RangeId id) {
   const Span room{range.base + range.size, range.reserved - range.size};
   range.reserved = range.size;
   return room;
-}
-
-void RangeTable::SetPrepared(RangeId id, bool prepared) {
-  num_prepared_ += (prepared ? 1 : 0) - (ranges_[id].prepared ? 1 : 0);
-  ranges_[id].prepared = prepared;
 }
 
 void RangeTable::Detach(RangeId id, BlockId block) {
@@ -121,7 +115,6 @@ RangeId RangeTable::SplitAt(RangeId id, size_t index, Bytes from, Bytes to) {
   if (back.blocks.empty()) return kNone;
   ranges_[id].reserved = to;
   back.leases = 0;
-  back.prepared = false;
   const RangeId behind = NewNumber();
   ranges_[behind] = back;
   MoveLeases(id, behind);

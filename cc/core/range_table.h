@@ -62,10 +62,6 @@ class RangeTable {
   // `neat`: only such that adds no seam.
   const Recipe* FindRecipe(Bytes request, int64_t moment, bool neat);
 
-  // The range was made before it was asked for, and nobody has used it yet; or somebody has.
-  void SetPrepared(RangeId id, bool prepared);
-  int64_t num_prepared() const { return num_prepared_; }
-
   RangeRoom& room() { return room_; }
   const RangeRoom& room() const { return room_; }
 
@@ -109,7 +105,6 @@ class RangeTable {
   RecipeBook recipes_;
   Bytes mapped_bytes_;
   int64_t mappings_ = 0;
-  int64_t num_prepared_ = 0;  // ranges with StitchedRange::prepared
 };
 
 }  // namespace gmlake

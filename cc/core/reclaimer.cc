@@ -13,9 +13,14 @@ void Reclaimer::EnforceBudget(const ReclaimBudget& budget) {
   UnmapIdleUntil([&] { return !OverBudget(budget); });
 }
 
-void Reclaimer::DropPrepared(int most) {
-  const std::vector<RangeId> unused = IdleRanges([](const StitchedRange& range) { return range.prepared; });
-  for (size_t i = 0; i + static_cast<size_t>(most) < unused.size(); ++i) Unmap(unused[i]);
+std::vector<RangeId> Reclaimer::IdleRanges() const {
+  std::vector<RangeId> idle;
+  memory_->ranges.ForEach([&](RangeId id) {
+    if (IsIdleRange(id)) idle.push_back(id);
+  });
+  std::stable_sort(idle.begin(), idle.end(),
+                   [&](RangeId a, RangeId b) { return memory_->ranges[a].last_use < memory_->ranges[b].last_use; });
+  return idle;
 }
 
 Bytes Reclaimer::Trim(Bytes target) {
@@ -44,7 +49,7 @@ void Reclaimer::ReleaseAll() {
 bool Reclaimer::IsIdle(BlockId id) const {
   const Block& block = memory_->blocks[id];
   const bool done = memory_->chunks[memory_->blocks.ChunkAt(block.home)].freed <= order_->proven();
-  return done && !block.pinned && !block.being_mapped && memory_->IsFree(id) &&
+  return done && !block.pinned && memory_->IsFree(id) &&
          std::none_of(block.aliases.begin(), block.aliases.end(),
                       [&](RangeId range) { return memory_->ranges[range].quarantined; });
 }
@@ -98,7 +103,6 @@ bool Reclaimer::CutOut(BlockId block, RangeId id) {
 void Reclaimer::QuarantineRange(RangeId id) {
   ++memory_->ranges[id].leases;
   memory_->ranges[id].quarantined = true;
-  memory_->ranges.SetPrepared(id, false);
   memory_->ranges.RemoveRecipes(id);
   ++memory_->wreckage.ranges;
 }

@@ -5,7 +5,6 @@
 #ifndef GMLAKE_CORE_RECLAIMER_H_
 #define GMLAKE_CORE_RECLAIMER_H_
 
-#include <algorithm>
 #include <vector>
 
 #include "cc/base/bytes.h"
@@ -35,14 +34,12 @@ class Reclaimer {
   // Unmaps idle ranges, least recently used first, until `enough()`.
   template <typename Enough>
   void UnmapIdleUntil(Enough enough) {
-    for (RangeId id : IdleRanges([](const StitchedRange&) { return true; })) {
+    for (RangeId id : IdleRanges()) {
       if (enough()) return;
       Unmap(id);
     }
     enough();
   }
-  // Unmaps ranges that were made ahead and never used, but the latest `most`.
-  void DropPrepared(int most);
   // Releases idle blocks, highest address first, until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
   // Can the block be released?
@@ -55,17 +52,8 @@ class Reclaimer {
   int64_t num_reclaimed() const { return num_reclaimed_; }
 
  private:
-  // Those that match, least recently used first.
-  template <typename Match>
-  std::vector<RangeId> IdleRanges(Match match) const {
-    std::vector<RangeId> idle;
-    memory_->ranges.ForEach([&](RangeId id) {
-      if (IsIdleRange(id) && match(memory_->ranges[id])) idle.push_back(id);
-    });
-    std::stable_sort(idle.begin(), idle.end(),
-                     [&](RangeId a, RangeId b) { return memory_->ranges[a].last_use < memory_->ranges[b].last_use; });
-    return idle;
-  }
+  // Least recently used first.
+  std::vector<RangeId> IdleRanges() const;
   bool IsIdleRange(RangeId range) const;
   bool Detach(BlockId block, RangeId range);
   bool Unmap(RangeId range);

@@ -29,32 +29,6 @@ class SleepBooksTest : public testing::Test {
     return value;
   }
 
-  std::vector<Address> GetMany(int count) {
-    std::vector<Address> leases;
-    for (int i = 0; i < count; ++i) leases.push_back(Get(MiB(8)));
-    return leases;
-  }
-  void FreeAll(const std::vector<Address>& leases) {
-    for (Address address : leases) allocator_.Free(address, kHome);
-  }
-  void MakeARangeAheadAndGiveItUpAsleep() {
-    std::vector<Address> kept = GetMany(32), freed;
-    for (size_t i = 0; i < kept.size(); ++i) {
-      freed.push_back(kept[i]);
-      kept.erase(kept.begin() + static_cast<int64_t>(i));
-    }
-    FreeAll(freed);
-    allocator_.Expect(MiB(64));
-    ASSERT_TRUE(allocator_.Prepare());
-    const std::vector<Address> again = GetMany(16);
-    ASSERT_TRUE(allocator_.Sleep({}).ok());
-    FreeAll(again);
-    ASSERT_TRUE(allocator_.Wake().ok());
-    EXPECT_EQ(allocator_.Stats().num_stitched_ranges, 0);
-    FreeAll(kept);
-    allocator_.Trim(Bytes(0));
-  }
-
   FakeDriver driver_{GiB(4)};
   TestingCopier copier_{&driver_};
   Allocator allocator_{&driver_, {MiB(256), {}, {}, &copier_}};
@@ -67,17 +41,6 @@ TEST_F(SleepBooksTest, PeaksThatAreResetWhileItSleepsAreNotBelowWhatIsHeldAfterw
   EXPECT_EQ(allocator_.Stats().peak_bytes_reserved, Bytes(0));
   ASSERT_TRUE(allocator_.Wake().ok());
   EXPECT_EQ(allocator_.Stats().peak_bytes_reserved, MiB(32));
-}
-
-// Twenty ranges are made ahead, and each is given up while the device sleeps, because its blocks were freed then.
-TEST_F(SleepBooksTest, RangesGivenUpWhileItSleepsAreNotMissedByMaintenance) {
-  for (int round = 0; round < 20; ++round) MakeARangeAheadAndGiveItUpAsleep();
-  const int64_t events = allocator_.Stats().driver_calls.record_event;
-  for (int i = 0; i < 10; ++i) {
-    allocator_.Free(Get(MiB(8)), kHome);
-    allocator_.Maintain();
-  }
-  EXPECT_EQ(allocator_.Stats().driver_calls.record_event, events);
 }
 
 // Its slab is saved whole, because of the others in it; but its own bytes are zeros already.

@@ -63,8 +63,6 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   stats.num_stitched_ranges = memory_.ranges.count();
   stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());
   stats.num_reclaimed_ranges = reclaimer_.num_reclaimed();
-  stats.num_prepared_ranges = preparer_.num_prepared();
-  stats.num_prepared_ranges_used = placer_.num_prepared_used();
   stats.num_stream_waits = order_.waits();
   stats.driver_calls = driver_.calls();
   stats.bytes_addresses = memory_.address_bytes();

@@ -35,9 +35,19 @@ StatusOr<RangeId> StitchMapper::MapAtOnce(const Site& site, const StitchPlan& pl
   return Register(plan, site, std::move(*fill), created);
 }
 
-std::vector<RowMapping> StitchMapper::RowOf(const Selection& more, const Fill& fill,
-                                            const std::vector<BlockHandle>& created) const {
-  std::vector<RowMapping> row;
+Status StitchMapper::MapRow(Address at, const std::vector<Mapping>& row, Transaction* transaction) {
+  Address end = at;
+  for (const Mapping& mapping : row) {
+    Status status = transaction->Map(end, mapping.size, mapping.handle);
+    if (!status.ok()) return status;
+    end = end + mapping.size;
+  }
+  return end == at ? OkStatus() : transaction->SetAccess(at, end - at);
+}
+
+std::vector<StitchMapper::Mapping> StitchMapper::RowOf(const Selection& more, const Fill& fill,
+                                                       const std::vector<BlockHandle>& created) const {
+  std::vector<Mapping> row;
   row.reserve(more.pieces.size() + created.size() + 1);
   const auto add = [&](const Block& block) { row.push_back({block.handle, block.size}); };
   for (const Piece& piece : more.pieces) add(memory_->blocks[piece.block]);

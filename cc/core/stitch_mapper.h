@@ -9,7 +9,6 @@
 #include "cc/core/address_source.h"
 #include "cc/core/grower.h"
 #include "cc/core/growth_policy.h"
-#include "cc/core/mapping_row.h"
 #include "cc/core/memory.h"
 #include "cc/core/stitch_plan.h"
 #include "cc/driver/driver.h"
@@ -28,9 +27,17 @@ class StitchMapper {
   StatusOr<RangeId> Map(const StitchPlan& plan, const GrowthInput& input, bool may_wait);
 
  private:
+  struct Mapping {
+    BlockHandle handle;
+    Bytes size;
+  };
+
   StatusOr<RangeId> MapAt(const Site& site, const StitchPlan& plan, const GrowthInput& input);
   StatusOr<RangeId> MapAtOnce(const Site& site, const StitchPlan& plan, Fill* fill);
-  std::vector<RowMapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
+  // What is to be mapped, in address order.
+  std::vector<Mapping> RowOf(const Selection& more, const Fill& fill, const std::vector<BlockHandle>& created) const;
+  // One after the other from `at` on, and opened by one call.
+  static Status MapRow(Address at, const std::vector<Mapping>& row, Transaction* transaction);
   StatusOr<Site> SiteOf(const StitchPlan& plan, bool may_wait);
   RangeId Register(const StitchPlan& plan, const Site& site, Fill fill, const std::vector<BlockHandle>& created);
 

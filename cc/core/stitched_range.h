@@ -23,7 +23,6 @@ struct StitchedRange {
   std::vector<Bytes> ends;      // where in the range each of them ends
   bool sealed = false;          // something at its end would not come off: it cannot be extended
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
-  bool prepared = false;        // made before it was asked for, and not used yet
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
   int64_t freed = 0;            // Memory::ticks() when its last lease ended

@@ -194,7 +194,6 @@ Status FakeDriver::FreeAddress(Address address, Bytes size) {
 }
 
 Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
-  if (on_map_) on_map_();
   std::lock_guard<std::mutex> lock(mutex_);
   Status status = Enter("map");
   if (!status.ok()) return status;

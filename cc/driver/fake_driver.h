@@ -34,10 +34,9 @@ class FakeDriver final : public Driver {
   // `skip` that do not.
   void FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code);
   void StopFailing();
-  // Called at the start of every Create, Map, WaitOnHost or WaitOnDevice, without a lock: a place to hold a thread, or
-  // to do in the middle of a wait, or of a mapping ahead, what another thread or a callback of the device might do.
+  // Called at the start of every Create, WaitOnHost or WaitOnDevice, without a lock: a place to hold a thread, or to do
+  // in the middle of a wait what another thread or a callback of the device might do.
   void OnCreate(std::function<void()> action) { on_create_ = std::move(action); }
-  void OnMap(std::function<void()> action) { on_map_ = std::move(action); }
   void OnWait(std::function<void()> action) { on_wait_ = std::move(action); }
   // The host framework destroys the stream. Its queued work still runs, but nobody may name it any more. A capture of
   // it ends.
@@ -164,7 +163,6 @@ class FakeDriver final : public Driver {
   Address NewAddress(Bytes size);
 
   std::function<void()> on_create_;
-  std::function<void()> on_map_;
   std::function<void()> on_wait_;
   mutable std::mutex mutex_;
   const Bytes total_;

@@ -28,7 +28,6 @@ struct GmlakeOptions {
   double limit_fraction;
   int32_t preallocate;      // non-zero: create physical blocks up to the limit at start
   int32_t verbose;          // non-zero: one line on stderr when a device becomes active
-  int32_t stitch_ahead;     // non-zero: ranges are mapped in the background for what is expected to be asked for
   double idle_trim_s;       // seconds without requests after which idle memory is given back; 0: never
   double wait_s;            // seconds that a request waits for a device which others have filled
   const char* record_path;  // file that gets a recording from the start; null: none is made

@@ -146,19 +146,6 @@ void DeviceRegistry::StartHousekeeping() {
   housekeeper_ = std::make_unique<Housekeeper>(maintain, kHousekeepingPeriod);
 }
 
-void DeviceRegistry::Expect(const std::vector<int>& ordinals, Bytes size) {
-  for (int ordinal : ordinals) {
-    if (ServedDevice* const device = Find(ordinal)) device->core().Expect(size);
-  }
-  HurryHousekeeping();
-}
-
-// Not where devices are just being opened: then it will be done a little later.
-void DeviceRegistry::HurryHousekeeping() {
-  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && housekeeper_ != nullptr) housekeeper_->Hurry();
-}
-
 void DeviceRegistry::StopHousekeeping() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (housekeeper_ != nullptr) housekeeper_->Stop();

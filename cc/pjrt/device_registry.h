@@ -51,10 +51,6 @@ class DeviceRegistry {
   void ReleaseIdleMemory() const;
   // The same and the host's, after the last client is gone.
   void Retire() const;
-  // These devices will soon be asked for so many bytes at once: what can be made ready for it is made in the
-  // background.
-  void Expect(const std::vector<int>& ordinals, Bytes size);
-  bool stitches_ahead() const { return options_.stitch_ahead; }
   // The process ends: no more work in the background.
   void StopHousekeeping();
 
@@ -65,7 +61,6 @@ class DeviceRegistry {
   bool IsWanted(const CudaDevice& device, const std::vector<int>& ordinals) const;
   void Append(std::unique_ptr<ServedDevice> device);
   void StartHousekeeping();
-  void HurryHousekeeping();
 
   const Options options_;
 

@@ -26,7 +26,6 @@ constexpr const char* kKnown[] = {
     "GMLAKE_RECORD",
     "GMLAKE_RECORD_EVENTS",
     "GMLAKE_STATS_FILE",
-    "GMLAKE_STITCH_AHEAD",
     "GMLAKE_STOCK_PLUGIN",
     "GMLAKE_TOP",
     "GMLAKE_VERBOSE",
@@ -192,9 +191,9 @@ StatusOr<Options> OptionsFromEnvironment() {
   for (const Status& read :
        {RejectUnknown(), RejectOtherAllocator(), ReadFlag("GMLAKE", &enabled),
         ReadLimit(Variable("GMLAKE_LIMIT"), &options), ReadXlaFraction(&options), ReadPreallocate(&options),
-        ReadFlag("GMLAKE_VERBOSE", &options.verbose), ReadFlag("GMLAKE_STITCH_AHEAD", &options.stitch_ahead),
-        ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s), ReadSeconds("GMLAKE_WAIT", &options.wait_s),
-        ReadCount("GMLAKE_RECORD_EVENTS", &options.record_events), Validate(options)}) {
+        ReadFlag("GMLAKE_VERBOSE", &options.verbose), ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s),
+        ReadSeconds("GMLAKE_WAIT", &options.wait_s), ReadCount("GMLAKE_RECORD_EVENTS", &options.record_events),
+        Validate(options)}) {
     if (!read.ok()) return read;
   }
   return options;

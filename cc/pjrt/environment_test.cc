@@ -82,19 +82,18 @@ TEST_F(EnvironmentTest, RefusesFlagsThatAreNeitherOnNorOff) {
 
 TEST_F(EnvironmentTest, ReadsFlagsInAnyCase) {
   Set("GMLAKE_PREALLOCATE", "True");
-  Set("GMLAKE_VERBOSE", "off");
-  Set("GMLAKE_STITCH_AHEAD", "No");
+  Set("GMLAKE_VERBOSE", "No");
   const StatusOr<Options> options = OptionsFromEnvironment();
   ASSERT_TRUE(options.ok());
   EXPECT_TRUE(options->preallocate);
   EXPECT_FALSE(options->verbose);
-  EXPECT_FALSE(options->stitch_ahead);
 }
 
 TEST_F(EnvironmentTest, LeavesFlagsThatAreNotSetAsTheyAre) {
-  Set("GMLAKE_STITCH_AHEAD", "");
-  EXPECT_TRUE(OptionsFromEnvironment()->stitch_ahead);
-  Set("GMLAKE_STITCH_AHEAD", "sometimes");
+  Set("XLA_PYTHON_CLIENT_PREALLOCATE", "true");
+  Set("GMLAKE_PREALLOCATE", "");
+  EXPECT_TRUE(OptionsFromEnvironment()->preallocate);
+  Set("GMLAKE_PREALLOCATE", "sometimes");
   EXPECT_EQ(OptionsFromEnvironment().status().code(), StatusCode::kInvalidArgument);
 }
 

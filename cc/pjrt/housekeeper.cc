@@ -40,14 +40,6 @@ void Housekeeper::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Housekeeper::Hurry() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    hurried_ = true;
-  }
-  wake_.notify_all();
-}
-
 // What the host had no memory for is tried again at the next call.
 void Housekeeper::Run() {
   while (PauseUnlessStopped()) Attempt(work_);
@@ -55,9 +47,7 @@ void Housekeeper::Run() {
 
 bool Housekeeper::PauseUnlessStopped() {
   std::unique_lock<std::mutex> lock(mutex_);
-  wake_.wait_for(lock, period_, [this] { return stopped_ || hurried_; });
-  hurried_ = false;
-  return !stopped_;
+  return !wake_.wait_for(lock, period_, [this] { return stopped_; });
 }
 
 }  // namespace gmlake

@@ -10,17 +10,14 @@
 
 namespace gmlake {
 
-// Model: calls `work` again and again, with a pause of `period` between the end of one call and the start of the next,
-// unless somebody is in a hurry. Threads: any. Stop waits for a call in progress to end and is final. Cost: one wake-up
-// a period.
+// Model: calls `work` again and again, with a pause of `period` between the end of one call and the start of the next.
+// Threads: any. Stop waits for a call in progress to end and is final. Cost: one wake-up a period.
 class Housekeeper {
  public:
   Housekeeper(std::function<void()> work, std::chrono::milliseconds period);
   ~Housekeeper() { Stop(); }
 
   void Stop();
-  // The next call is due now.
-  void Hurry();
 
  private:
   void Run();
@@ -31,7 +28,6 @@ class Housekeeper {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopped_ = false;  // guarded by mutex_
-  bool hurried_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -31,17 +31,6 @@ TEST(HousekeeperTest, StopsAtOnceInTheMiddleOfALongPause) {
   EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-TEST(HousekeeperTest, WorksAtOnceForWhoIsInAHurry) {
-  std::atomic<int> calls{0};
-  Housekeeper housekeeper([&calls] { ++calls; }, std::chrono::hours(1));
-  for (int hurry = 1; hurry <= 3; ++hurry) {
-    housekeeper.Hurry();
-    const auto deadline = steady_clock::now() + std::chrono::seconds(10);
-    while (calls < hurry && steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_EQ(calls, hurry);
-  }
-}
-
 // However late the two threads get their turns.
 TEST(HousekeeperTest, PausesBetweenCalls) {
   constexpr milliseconds kPeriod(50);

@@ -74,7 +74,6 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   options.preallocate = given->preallocate != 0;
   options.preallocate_is_given = true;
   options.verbose = given->verbose != 0;
-  options.stitch_ahead = given->stitch_ahead != 0;
   options.idle_trim_s = given->idle_trim_s;
   options.wait_s = given->wait_s;
   if (given->record_path != nullptr) options.record_path = given->record_path;

@@ -30,6 +30,15 @@ Status Destroy(const PJRT_Api& api, PJRT_Buffer* buffer) {
   return TakeError(api, api.PJRT_Buffer_Destroy(&destroy));
 }
 
+StatusOr<Bytes> TemporaryBytes(const PJRT_Api& api, PJRT_Executable* executable) {
+  PJRT_Executable_GetCompiledMemoryStats_Args args = {};
+  args.struct_size = PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE;
+  args.executable = executable;
+  const Status asked = TakeError(api, api.PJRT_Executable_GetCompiledMemoryStats(&args));
+  if (!asked.ok()) return asked;
+  return Bytes(args.temp_size_in_bytes);
+}
+
 }  // namespace
 
 Status TakeError(const PJRT_Api& api, PJRT_Error* error) {
@@ -89,6 +98,18 @@ void DestroyExecutable(const PJRT_Api& api, PJRT_Executable* executable) {
   args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
   args.executable = executable;
   TakeError(api, api.PJRT_Executable_Destroy(&args)).IgnoreError();
+}
+
+StatusOr<Bytes> TemporaryBytes(const PJRT_Api& api, PJRT_LoadedExecutable* loaded) {
+  if (api.PJRT_LoadedExecutable_GetExecutable == nullptr || api.PJRT_Executable_Destroy == nullptr ||
+      api.PJRT_Executable_GetCompiledMemoryStats == nullptr) {
+    return Status(StatusCode::kNotSupported, "the CUDA plugin does not tell how much memory a program needs");
+  }
+  const StatusOr<PJRT_Executable*> executable = ExecutableOf(api, loaded);
+  if (!executable.ok()) return executable.status();
+  const StatusOr<Bytes> bytes = TemporaryBytes(api, *executable);
+  DestroyExecutable(api, *executable);
+  return bytes;
 }
 
 Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device) {

@@ -67,7 +67,6 @@ ServedDevice::ServedDevice(const CudaFunctions& cuda, const CudaDevice& device, 
       blocks_(std::move(blocks)),
       limit_(limit),
       keeps_all_(options.preallocate),
-      stitches_ahead_(options.stitch_ahead),
       driver_(std::move(driver)),
       copier_(std::make_unique<CudaHostCopier>(cuda, device.ordinal)),
       core_(driver_.get(), CoreOptions(limit, copier_.get(), options)),
@@ -88,8 +87,6 @@ Status ServedDevice::Preallocate() {
 
 void ServedDevice::Housekeep(std::chrono::steady_clock::time_point now) {
   core_.Maintain();
-  while (stitches_ahead_ && core_.Prepare()) {
-  }
   if (keeps_all_ || !policy_.IsDue(now)) return;
   const StatusOr<DeviceMemory> device = driver_->QueryMemory();
   const std::optional<Bytes> free = device.ok() ? std::optional<Bytes>(device->free) : std::nullopt;

@@ -58,7 +58,6 @@ class ServedDevice {
   const std::string blocks_;
   const Bytes limit_;
   const bool keeps_all_;  // preallocated: nothing goes back unless it is asked for
-  const bool stitches_ahead_;
   const std::unique_ptr<Driver> driver_;
   const std::unique_ptr<HostCopier> copier_;
   Allocator core_;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "cc/pjrt/fence.h"
-#include "cc/pjrt/foresight_entries.h"
 #include "cc/pjrt/label_entries.h"
 #include "cc/pjrt/origin_entries.h"
 #include "cc/pjrt/retry_entries.h"
@@ -48,8 +47,7 @@ bool IsComplete(const PJRT_Api& api) {
 Status Replace(const PJRT_Api& stock, PJRT_Api* api, DeviceRegistry* registry, Activity* activity, TableEdit* edit) {
   const Status prepared = PrepareEntries(stock, registry, activity);
   if (!prepared.ok()) return prepared;
-  return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit),
-                       WrapForesightEntries(stock, registry, api, edit), WrapLabelEntries(stock, api, edit),
+  return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit), WrapLabelEntries(stock, api, edit),
                        WrapOriginEntries(api, edit), WrapRetryEntries(stock, api, edit)});
 }
 

@@ -27,11 +27,11 @@ using nb::literals::operator""_a;
 
 void Install(const Library& library, const std::string& stock_path, std::optional<std::string> driver_path,
              std::optional<int64_t> limit_bytes, std::optional<double> limit_fraction, bool preallocate, bool verbose,
-             bool stitch_ahead, double idle_trim_s, double wait_s, std::optional<std::string> record_path,
-             int64_t record_events, std::optional<std::string> oom_folder) {
-  Check(library.Install(stock_path, InstallOptions{std::move(driver_path), limit_bytes, limit_fraction, preallocate,
-                                                   verbose, stitch_ahead, idle_trim_s, wait_s, std::move(record_path),
-                                                   record_events, std::move(oom_folder)}));
+             double idle_trim_s, double wait_s, std::optional<std::string> record_path, int64_t record_events,
+             std::optional<std::string> oom_folder) {
+  Check(library.Install(
+      stock_path, InstallOptions{std::move(driver_path), limit_bytes, limit_fraction, preallocate, verbose, idle_trim_s,
+                                 wait_s, std::move(record_path), record_events, std::move(oom_folder)}));
 }
 
 // Whether every device can be served, and the report that says so.
@@ -49,8 +49,8 @@ void DefineLibrary(nb::module_& m) {
           "path"_a)
       .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
            "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false, "verbose"_a = false,
-           "stitch_ahead"_a = true, "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, "record_path"_a = nb::none(),
-           "record_events"_a = 0, "oom_folder"_a = nb::none(), WithoutGil())
+           "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, "record_path"_a = nb::none(), "record_events"_a = 0,
+           "oom_folder"_a = nb::none(), WithoutGil())
       .def("is_installed", &Library::is_installed, WithoutGil())
       .def("num_devices", &Library::num_devices, WithoutGil())
       .def("state", &Library::state, WithoutGil())

@@ -23,7 +23,6 @@ GmlakeOptions ToC(const InstallOptions& options) {
   c.driver_path = OrNull(options.driver_path);
   c.preallocate = options.preallocate;
   c.verbose = options.verbose;
-  c.stitch_ahead = options.stitch_ahead;
   c.idle_trim_s = options.idle_trim_s;
   c.wait_s = options.wait_s;
   c.record_path = OrNull(options.record_path);

@@ -23,7 +23,6 @@ struct InstallOptions {
   std::optional<double> limit_fraction;
   bool preallocate = false;
   bool verbose = false;
-  bool stitch_ahead = true;
   double idle_trim_s = 0;
   double wait_s = 0;
   std::optional<std::string> record_path;

@@ -76,11 +76,6 @@ TEST_P(ExtremesTest, OfAPreallocation) {
 
 TEST_P(ExtremesTest, OfATrim) { EXPECT_EQ(allocator_.Trim(size_), Bytes(0)) << "all that is held is leased"; }
 
-TEST_P(ExtremesTest, OfAnExpectation) {
-  allocator_.Expect(size_);
-  EXPECT_FALSE(allocator_.Prepare());
-}
-
 TEST_P(ExtremesTest, OfHostMemory) {
   EXPECT_EQ(allocator_.PrepareSleep(size_).ok(), size_ < Bytes(0));
   HostStore store(&copier_);
@@ -100,7 +95,7 @@ TEST_P(ExtremesTest, OfASleep) {
 TEST_P(ExtremesTest, OfPatience) {
   AllocatorOptions options{MiB(64)};
   const std::chrono::milliseconds time(GetParam());
-  options.patience = {time, time, time};
+  options.patience = {time, time};
   Allocator allocator(&driver_, options);
   EXPECT_FALSE(allocator.Allocate(MiB(65), kHome).ok());
   EXPECT_TRUE(allocator.Allocate(MiB(64), kHome).ok());

@@ -30,20 +30,12 @@ std::function<void(Bench*)> Request(Bytes size, StreamHandle stream = kHome) {
   return [=](Bench* bench) { bench->Get(size, stream).IgnoreError(); };
 }
 
-std::function<void(Bench*)> Prepare(Bytes size) {
-  return [=](Bench* bench) {
-    bench->allocator->Expect(size);
-    bench->allocator->Prepare();
-  };
-}
-
 const Scenario kScenarios[] = {
     {"FirstGrowth", Nothing, Request(MiB(24))},
     {"FirstSmallRequest", Nothing, Request(Bytes(100))},
     {"GrowthBesideLeases", Request(MiB(8)), Request(MiB(24))},
     {"Stitch", [](Bench* bench) { bench->MakeHoles(MiB(8), 8); }, Request(MiB(32))},
     {"StitchWithADeficit", [](Bench* bench) { bench->MakeHoles(MiB(8), 6); }, Request(MiB(40))},
-    {"Preparation", [](Bench* bench) { bench->MakeHoles(MiB(8), 8); }, Prepare(MiB(32))},
     {"RequestOnAnotherStream", [](Bench* bench) { bench->MakeHoles(MiB(8), 4); }, Request(MiB(24), kOther)},
     {"FreeOnAnotherStream",
      [](Bench* bench) {

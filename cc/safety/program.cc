@@ -17,11 +17,9 @@ constexpr RangeSize kRanges{/*per_total=*/4, /*least=*/GiB(1), /*budget=*/GiB(24
 constexpr RangeSize kSmallRanges{/*per_total=*/0, /*least=*/MiB(8), /*budget=*/GiB(1)};
 constexpr Bytes kAddresses = GiB(116);
 
-// Who comes in during a mapping ahead is the thread that maps, and cannot wait for it.
 AllocatorOptions OptionsOf(Bytes limit, bool crowded, HostCopier* copier) {
   AllocatorOptions options{limit, kBudget};
   options.copier = copier;
-  options.patience.for_mapping = std::chrono::milliseconds(0);
   options.range_size = crowded ? kSmallRanges : kRanges;
   options.thresholds.few_ranges = crowded ? 0 : 3;  // there are never as many as usually are looked through in turn
   return options;
@@ -72,7 +70,6 @@ Program::Program(Bytes limit, bool crowded)
   Request(Bytes(1), home());
   Free({});
   driver_.OnWait([this] { Interrupt(); });
-  driver_.OnMap([this] { Intrude(); });
   stamps_.OnCopy([this] { Interrupt(); });
 }
 
@@ -88,31 +85,27 @@ std::string Program::Step(Operation operation) {
 
 std::string Program::Check() { return problem_.empty() ? shadow_.Check() : problem_; }
 
-// Of 64 kinds, 24 allocate, 20 free and 7 use, so that a random program keeps memory moving.
+// Of 64 kinds, 24 allocate, 20 free and 8 use, so that a random program keeps memory moving.
 void Program::Dispatch(Operation operation) {
   current_ = operation;
   interrupted_ = false;
   if (operation.c % 32 == 9) allocator_->ResetPeaks();
   using Action = void (Program::*)(Operation);
-  static constexpr Action kActions[] = {&Program::Prepare,        &Program::FreeForeign,  &Program::QueryOrSleep,
-                                        &Program::AllocateAbsurd, &Program::Trim,         &Program::ChangeLimit,
-                                        &Program::Capture,        &Program::FailCalls,    &Program::TakeForeignMemory,
-                                        &Program::FinishWork,     &Program::RetireStream, &Program::Maintain,
-                                        &Program::FreeHalf};
+  static constexpr Action kActions[] = {&Program::FreeForeign,  &Program::QueryOrSleep,      &Program::AllocateAbsurd,
+                                        &Program::Trim,         &Program::ChangeLimit,       &Program::Capture,
+                                        &Program::FailCalls,    &Program::TakeForeignMemory, &Program::FinishWork,
+                                        &Program::RetireStream, &Program::Maintain,          &Program::FreeHalf};
   const int kind = operation.kind % 64;
   if (kind < 24) return Allocate(operation);
   if (kind < 44) return Free(operation);
-  if (kind < 51) return Use(operation);
-  (this->*kActions[kind - 51])(operation);
+  if (kind < 52) return Use(operation);
+  (this->*kActions[kind - 52])(operation);
 }
 
 // Half of the requests ask for a size that was asked for before, as a training step does.
 Bytes Program::SizeOf(Operation operation) {
   if (operation.a % 2 == 1 && !history_.empty()) return history_[operation.b % history_.size()];
-  return Remember(FreshSizeOf(operation), operation);
-}
-
-Bytes Program::Remember(Bytes size, Operation operation) {
+  const Bytes size = FreshSizeOf(operation);
   if (history_.size() < kHistory) history_.push_back(size);
   history_[operation.b % history_.size()] = size;
   return size;
@@ -143,10 +136,9 @@ void Program::GoToExtremes(Operation operation) {
   const Bytes size(operation.b % 2 == 0 ? INT64_MAX - operation.b : INT64_MIN + operation.b);
   const bool is_negative = size < Bytes(0);
   const Before before = Now();
-  switch (operation.a % 4) {
+  switch (operation.a % 3) {
     case 0: Expect(!allocator_->SetLimit(size).ok(), "an absurd limit was set"); break;
     case 1: Expect(is_negative || !allocator_->PrepareSleep(size).ok(), "absurd host memory was found"); break;
-    case 2: allocator_->Expect(size); break;
     default: Expect(is_negative || allocator_->Trim(size) == Bytes(0), "a trim to more than there is gave memory back");
   }
   for (const Shadow::Lease& lease : shadow_.leases()) {
@@ -298,37 +290,6 @@ void Program::Maintain(Operation operation) {
   if (HomeIsCaptured()) {
     Expect(before.mapping_changes == driver_.num_mapping_changes(), "a mapping changed during capture");
   }
-}
-
-// A size that was asked for before, or, mostly, one that no free piece has room for, and that may be asked for later.
-Bytes Program::ExpectedSizeOf(Operation operation) {
-  if (operation.a % 4 == 0) return SizeOf(operation);
-  const Bytes largest = AlignUp(allocator_->Stats().largest_free_block, kGranule);
-  return Remember(largest + kGranule * (1 + operation.a / 4 % 8), operation);
-}
-
-// A thread in the background maps for a size that is expected; others come in before its first mappings, or do not.
-void Program::Prepare(Operation operation) {
-  const Before before = Now();
-  const bool captured = HomeIsCaptured();
-  allocator_->Expect(ExpectedSizeOf(operation));
-  maps_before_intrusion_ = operation.c % 4;
-  if (maps_before_intrusion_ > 0) intrusion_ = Operation{operation.b, operation.c, operation.a, operation.b};
-  const bool began = allocator_->Prepare();
-  intrusion_.reset();
-  const bool changed = before.mapping_changes != driver_.num_mapping_changes();
-  Expect(!captured || !began, "a mapping was prepared during capture");
-  Expect(began || !changed, "a mapping changed, and nothing was prepared");
-}
-
-// What others do while the allocator maps without its lock. All must hold at that moment, too.
-void Program::Intrude() {
-  if (!intrusion_.has_value() || --maps_before_intrusion_ > 0) return;
-  const Operation operation = *intrusion_;
-  intrusion_.reset();
-  Dispatch(operation);
-  const std::string problem = Check();
-  if (problem_.empty()) problem_ = problem;
 }
 
 void Program::Capture(Operation operation) {

@@ -4,16 +4,15 @@
 // The program plays the host framework: it queues work on streams, orders streams as a framework must, and frees on the
 // stream that used the memory last. It also plays the device (work that finishes late), other processes (memory that
 // disappears), other threads (that come in while one waits for the device) and bad luck (driver calls that fail). The
-// shadow checks every step, and a step that comes in the middle of a mapping ahead, too. Copies happen when they are
-// waited for, and not before; streams may go while they have work or are being captured; addresses are few. Where the
-// device sleeps, stamps tell whether every lease wakes up with its bytes.
+// shadow checks every step. Copies happen when they are waited for, and not before; streams may go while they have work
+// or are being captured; addresses are few. Where the device sleeps, stamps tell whether every lease wakes up with its
+// bytes.
 #ifndef GMLAKE_SAFETY_PROGRAM_H_
 #define GMLAKE_SAFETY_PROGRAM_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -76,7 +75,6 @@ class Program {
   void FreeHalf(Operation operation);
   void FreeForeign(Operation operation);
   void Use(Operation operation);
-  void Prepare(Operation operation);
   void Query(Operation operation);
   void Trim(Operation operation);
   void ChangeLimit(Operation operation);
@@ -101,12 +99,9 @@ class Program {
   bool MayRequest() const { return !drowsy_ || allocator_->IsAsleep(); }
   void ReadAsleep();
   void Interrupt();
-  void Intrude();
   void ComeInNoMore();
 
   Bytes SizeOf(Operation operation);
-  Bytes Remember(Bytes size, Operation operation);
-  Bytes ExpectedSizeOf(Operation operation);
   Bytes FreshSizeOf(Operation operation) const;
   void Request(Bytes size, StreamHandle stream);
   void ExpectRefusalLeftNoTrace(const Before& before, Bytes size, StreamHandle stream);
@@ -140,9 +135,6 @@ class Program {
   intptr_t generation_[kStreams] = {};
   Operation current_;
   bool interrupted_ = false;  // others came in during a wait of the present operation
-  // What others do during the present preparation, before so many of its mappings; none: nothing.
-  std::optional<Operation> intrusion_;
-  int maps_before_intrusion_ = 0;
   bool capturing_[kStreams] = {};
   bool home_is_known_ = true;  // it is Stream(0)
   bool foreign_memory_ = false;

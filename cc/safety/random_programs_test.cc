@@ -74,8 +74,6 @@ struct Reach {
   int64_t quarantined = 0;
   int64_t released = 0;
   int64_t wakes = 0;
-  int64_t prepared = 0;
-  int64_t prepared_used = 0;
 
   void Add(const Reach& other) {
     for (int way = 0; way < kNumWays; ++way) ways[way] += other.ways[way];
@@ -84,8 +82,6 @@ struct Reach {
     quarantined += other.quarantined;
     released += other.released;
     wakes += other.wakes;
-    prepared += other.prepared;
-    prepared_used += other.prepared_used;
   }
 
   void Add(const Outcome& outcome) {
@@ -96,28 +92,24 @@ struct Reach {
     quarantined += stats.num_quarantined_blocks;
     released += stats.driver_calls.release;
     wakes += outcome.wakes;
-    prepared += stats.num_prepared_ranges;
-    prepared_used += stats.num_prepared_ranges_used;
   }
 };
 
 void Print(uint64_t seed, const Reach& reach) {
   std::printf(
       "seed %llu: %lld operations; small %lld, reuse %lld, split %lld, stitch %lld, grow %lld, refused %lld, "
-      "stream waits %lld, blocks released %lld, quarantined %lld, wakes %lld, ranges made ahead %lld, used %lld\n",
+      "stream waits %lld, blocks released %lld, quarantined %lld, wakes %lld\n",
       static_cast<unsigned long long>(seed), static_cast<long long>(OperationsPerSeed()),
       static_cast<long long>(reach.ways[0]), static_cast<long long>(reach.ways[1]),
       static_cast<long long>(reach.ways[2]), static_cast<long long>(reach.ways[3]),
       static_cast<long long>(reach.ways[4]), static_cast<long long>(reach.refusals),
       static_cast<long long>(reach.stream_waits), static_cast<long long>(reach.released),
-      static_cast<long long>(reach.quarantined), static_cast<long long>(reach.wakes),
-      static_cast<long long>(reach.prepared), static_cast<long long>(reach.prepared_used));
+      static_cast<long long>(reach.quarantined), static_cast<long long>(reach.wakes));
 }
 
 void ExpectEverythingWasReached(const Reach& reach) {
   for (int64_t way : reach.ways) EXPECT_GT(way, 0);
-  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined, reach.wakes,
-                        reach.prepared, reach.prepared_used}) {
+  for (int64_t count : {reach.refusals, reach.stream_waits, reach.released, reach.quarantined, reach.wakes}) {
     EXPECT_GT(count, 0);
   }
 }

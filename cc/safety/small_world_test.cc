@@ -32,8 +32,6 @@ constexpr Letter kFinish{"finish all work", {60, 0, 0, 0}, 0};
 constexpr Letter kTrim{"trim", {55, 0, 0, 0}, 0};
 constexpr Letter kCapture{"begin or end the capture of the home stream", {57, 0, 0, 0}, 0};
 constexpr Letter kSleepOrWake{"fall asleep or wake up", {53, 1, 1, 2}, 1};
-constexpr Letter kPrepare{"prepare what has no room", {51, 1, 0, 0}, 0};
-constexpr Letter kPrepareAndTrim{"prepare what has no room, and trim before the second mapping", {51, 1, 55, 2}, 0};
 constexpr Letter kFailThird{"fail the third driver call from now", {58, 2, 1, 0}, 0};
 
 int Depth() {
@@ -121,10 +119,6 @@ TEST(SmallWorld, TwoStreamsAndACapture) {
 TEST(SmallWorld, SleepAndFaults) { ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kSleepOrWake, kFailThird}); }
 
 TEST(SmallWorld, StitchesAndFaults) { ExploreAll({kGet2, kGet4, kGet6, kFreeFirst, kFreeSecond, kTrim, kFailThird}); }
-
-TEST(SmallWorld, RangesMadeAhead) {
-  ExploreAll({kGet2, kGet6, kFreeFirst, kFreeSecond, kPrepare, kPrepareAndTrim, kFailThird});
-}
 
 }  // namespace
 }  // namespace gmlake

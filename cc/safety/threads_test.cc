@@ -1,5 +1,5 @@
-// Many threads at one allocator: requests, frees of each other's leases, mappings ahead, statistics, snapshots,
-// recordings, trims and limits, all at once.
+// Many threads at one allocator: requests, frees of each other's leases, statistics, snapshots, recordings, trims and
+// limits, all at once.
 //
 // While a lease lives, its thread has claimed the physical bytes it reaches in a table of the test's own; a byte that
 // is claimed twice had two owners. Meant to be run under ThreadSanitizer too (make sanitize).
@@ -21,8 +21,6 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr int kRounds = 4000;
-constexpr int kMostRounds = 100 * kRounds;
-constexpr int64_t kFewestPrepared = 10;
 constexpr Bytes kLimit = MiB(128);
 
 struct Held {
@@ -101,12 +99,9 @@ class Exchange {
 
 class ThreadsTest : public testing::Test {
  protected:
-  // On a machine where the mapper gets no turn meanwhile, longer.
-  bool HasWork(int round) const { return round < kRounds || (prepared_ < kFewestPrepared && round < kMostRounds); }
-
   void Work(int worker) {
     std::mt19937_64 random(worker);
-    for (int round = 0; HasWork(round); ++round) {
+    for (int round = 0; round < kRounds; ++round) {
       const Bytes size = random() % 2 == 0 ? Bytes(1 + random() % 300000) : MiB(1 + random() % 12);
       const Held held = {Address(), size, random() % 4 == 0 ? kOther : kHome};
       for (const Held& other : Get(held, random())) Drop(other);
@@ -142,16 +137,6 @@ class ThreadsTest : public testing::Test {
     }
   }
 
-  // Maps ahead for sizes that the workers ask for, and for larger ones.
-  void MapAhead() {
-    std::mt19937_64 random(kWorkers);
-    while (!done_) {
-      allocator_.Expect(MiB(4 + random() % 24));
-      while (allocator_.Prepare()) ++prepared_;
-      std::this_thread::yield();
-    }
-  }
-
   static bool AddsUp(const Snapshot& snapshot) {
     Bytes leased(0), held(0);
     for (const LeaseRow& lease : snapshot.leases) leased += Bytes(lease.size);
@@ -183,25 +168,22 @@ class ThreadsTest : public testing::Test {
   Claims claims_{&driver_};
   Exchange exchange_;
   std::atomic<bool> done_{false};
-  std::atomic<int64_t> prepared_{0}, owners_{0}, refused_{0}, lost_{0}, inconsistent_{0};
+  std::atomic<int64_t> owners_{0}, refused_{0}, lost_{0}, inconsistent_{0};
 };
 
 TEST_F(ThreadsTest, NoByteHasTwoOwnersAndTheNumbersAlwaysAddUp) {
   std::thread observer([this] { Observe(); });
   std::thread disturber([this] { Disturb(); });
-  std::thread mapper([this] { MapAhead(); });
   std::vector<std::thread> workers;
   for (int worker = 0; worker < kWorkers; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   for (std::thread& worker : workers) worker.join();
   done_ = true;
   observer.join();
   disturber.join();
-  mapper.join();
   for (std::vector<Held> left = exchange_.TakeLast(); !left.empty(); left = exchange_.TakeLast()) Drop(left[0]);
   EXPECT_EQ(claims_.conflicts(), 0);
   EXPECT_EQ(lost_, 0);
   EXPECT_EQ(inconsistent_, 0);
-  EXPECT_GE(prepared_, kFewestPrepared);
   EXPECT_LT(refused_, allocator_.Stats().num_allocs);
   EXPECT_EQ(allocator_.Stats().bytes_in_use, Bytes(0));
   EXPECT_EQ(allocator_.CheckInvariants(), "");

@@ -20,8 +20,6 @@ namespace gmlake {
 // Thread rule: the allocator's lock. Cost: a few nanoseconds per call put aside.
 class InventoryLog {
  public:
-  static constexpr size_t kMostCalls = 1 << 12;  // are put aside
-
   explicit InventoryLog(Recorder* recorder) : recorder_(recorder), inventory_(recorder) { calls_.reserve(kMostCalls); }
 
   void OnCreate(uint64_t handle, Bytes size) { Note({Kind::kCreate, Address(), size, handle}); }
@@ -37,11 +35,6 @@ class InventoryLog {
   }
   // Enters what was put aside.
   void Settle() const;
-  // Enters what `other` has put aside, and not settled yet, here instead.
-  void Adopt(InventoryLog* other) {
-    for (const Call& call : other->calls_) Note(call);
-    other->calls_.clear();
-  }
   // With every call entered.
   const Inventory& Read() const {
     Settle();
@@ -49,6 +42,8 @@ class InventoryLog {
   }
 
  private:
+  static constexpr size_t kMostCalls = 1 << 12;  // are put aside
+
   enum class Kind : uint8_t { kCreate, kRelease, kReserve, kFreeAddress, kMap, kUnmap };
   struct Call {
     Kind kind;

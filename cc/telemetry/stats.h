@@ -33,18 +33,6 @@ struct DriverCallStats {
   double time_us = 0;
 
   int64_t memory_calls() const { return create + map + set_access + unmap + release + reserve + free_address; }
-  DriverCallStats& operator+=(const DriverCallStats& other) {
-    create += other.create;
-    map += other.map;
-    set_access += other.set_access;
-    unmap += other.unmap;
-    release += other.release;
-    reserve += other.reserve;
-    free_address += other.free_address;
-    record_event += other.record_event;
-    time_us += other.time_us;
-    return *this;
-  }
 };
 
 struct AllocatorStats {
@@ -82,8 +70,6 @@ struct AllocatorStats {
   int64_t num_reservations = 0;   // of addresses, with the driver; ranges share them
   int64_t num_stitched_ranges = 0;
   int64_t num_reclaimed_ranges = 0;
-  int64_t num_prepared_ranges = 0;       // stitched before they were asked for
-  int64_t num_prepared_ranges_used = 0;  // of these, those that served a request
   int64_t num_quarantined_blocks = 0;
   int64_t num_free_pieces = 0;   // contiguous idle pieces outside the small pool
   int64_t num_stream_waits = 0;  // waits put between streams so that memory could change hands

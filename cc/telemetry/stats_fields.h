@@ -52,8 +52,6 @@ inline constexpr StatsField<AllocatorStats, int64_t> kCountFields[] = {
     {"num_reservations", &AllocatorStats::num_reservations},
     {"num_stitched_ranges", &AllocatorStats::num_stitched_ranges},
     {"num_reclaimed_ranges", &AllocatorStats::num_reclaimed_ranges},
-    {"num_prepared_ranges", &AllocatorStats::num_prepared_ranges},
-    {"num_prepared_ranges_used", &AllocatorStats::num_prepared_ranges_used},
     {"num_quarantined_blocks", &AllocatorStats::num_quarantined_blocks},
     {"num_free_pieces", &AllocatorStats::num_free_pieces},
     {"num_stream_waits", &AllocatorStats::num_stream_waits},

@@ -76,7 +76,6 @@ def test_the_entry_point_installs_once_however_often_it_is_called(library, plugi
         "idle_trim_s": 0.0,
         "wait_s": 0.0,
         "verbose": False,
-        "stitch_ahead": True,
         "record_path": None,
         "record_events": 1_000_000,
         "oom_folder": None,
