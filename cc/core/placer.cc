@@ -176,13 +176,14 @@ StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlo
   Status status = order_->MayMap(request.stream);
   if (!status.ok()) return status;
   if (request.at_home) return outlook.thrifty ? PlaceInOwnBlock(request) : Grow(request, Headroom(request));
-  if (!outlook.wasteful) {
-    StatusOr<Placement> grown = Grow(request, GrowthAllowance(InputOf(request)));
-    if (!IsOutOfMemory(grown)) return grown;
-  }
+  return outlook.wasteful ? StitchOrGrow(request, outlook) : GrowOrStitch(request, outlook);
+}
+
+StatusOr<Placement> Placer::GrowOrStitch(const Request& request, const Outlook& outlook) {
+  StatusOr<Placement> slack = Grow(request, GrowthAllowance(InputOf(request)));
+  if (!IsOutOfMemory(slack)) return slack;
   StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
   if (!IsOutOfMemory(stitched)) return stitched;
-  if (outlook.wasteful) return OutOfMemory(request.size);
   StatusOr<Placement> grown = Grow(request, Headroom(request));
   return IsRefusedByLimit(grown, request.size) ? stitched : grown;
 }

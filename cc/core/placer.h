@@ -119,6 +119,7 @@ class Placer {
   }
   bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
+  StatusOr<Placement> GrowOrStitch(const Request& request, const Outlook& outlook);
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);

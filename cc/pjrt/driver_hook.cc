@@ -56,13 +56,14 @@ CudaResult RefusePerThread() {
   return ToCudaResult(StatusCode::kNotSupported);
 }
 
-CudaResult Refuse(ServedDevice* device, size_t size, StatusCode code) {
-  if (code == StatusCode::kOutOfMemory) {
-    Shortages::Instance().Record(device, Bytes(static_cast<int64_t>(size)));
-  } else if (device->core().IsAsleep()) {
-    Shortages::Instance().RecordAsleep(device, Bytes(static_cast<int64_t>(size)));
+CudaResult Refuse(ServedDevice* device, size_t size, const Status& refused) {
+  const Bytes asked(static_cast<int64_t>(size));
+  if (refused.code() == StatusCode::kOutOfMemory) {
+    Shortages::Instance().Record(device, asked, refused.message());
+  } else {
+    Shortages::Instance().RecordError(device, asked, refused.message());
   }
-  return ToCudaResult(code);
+  return ToCudaResult(refused.code());
 }
 
 CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, void* stream) {
@@ -74,7 +75,7 @@ CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, voi
   if (InForkedChild()) return RefuseInChild();
   const StatusOr<void*> lease =
       device->allocator().AllocateOnStream(TslAllocator::kCoreAlignment, size, StreamHandle{stream});
-  if (!lease.ok()) return Refuse(device, size, lease.status().code());
+  if (!lease.ok()) return Refuse(device, size, lease.status());
   *pointer = reinterpret_cast<DevicePointer>(*lease);
   return ToCudaResult(StatusCode::kOk);
 }

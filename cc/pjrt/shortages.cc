@@ -118,7 +118,7 @@ Shortages::Group Shortages::GroupOf(const ServedDevice& device, Bytes asked) {
   return {device.ordinal(), asked, std::this_thread::get_id(), current_call.number};
 }
 
-Shortage Shortages::Describe(ServedDevice* device, const Group& group, Recording* recording) const {
+Shortage Shortages::ShortageOf(ServedDevice* device, const Group& group, Recording* recording) const {
   Shortage shortage;
   shortage.device = device->ordinal();
   shortage.device_name = device->name();
@@ -165,11 +165,12 @@ HostAnswer Shortages::Ask(GmlakeShortageCallback callback, const Refusal& refusa
 
 int64_t Shortages::NumOnThisThread() { return refused_on_this_thread; }
 
-void Shortages::Record(ServedDevice* device, Bytes asked) {
+void Shortages::Record(ServedDevice* device, Bytes asked, const std::string& reason) {
   ++refused_on_this_thread;
   const Group group = GroupOf(*device, asked);
   Recording recording;
-  Shortage shortage = Describe(device, group, &recording);
+  Shortage shortage = ShortageOf(device, group, &recording);
+  shortage.reason = reason;
   shortage.saved = NextStem();
   if (!shortage.saved.empty()) Save(device, shortage, recording);
   const std::string path = RecordingDue(device->ordinal());
@@ -178,16 +179,15 @@ void Shortages::Record(ServedDevice* device, Bytes asked) {
   refusal.group = group;
   refusal.label = shortage.label;
   refusal.stats = shortage.snapshot.stats;
-  refusal.line = DescribeShortage(shortage.device, asked, refusal.stats);
+  refusal.line = DescribeShortage(shortage);
   refusal.report = Report(shortage);
   Keep(std::move(refusal));
 }
 
-void Shortages::RecordAsleep(ServedDevice* device, Bytes asked) {
+void Shortages::RecordError(ServedDevice* device, Bytes asked, const std::string& reason) {
   Refusal refusal;
   refusal.group = GroupOf(*device, asked);
-  refusal.line =
-      "[gmlake_jax] device " + std::to_string(device->ordinal()) + " is asleep; call gmlake_jax.wake() before using it";
+  refusal.line = "[gmlake_jax] device " + std::to_string(device->ordinal()) + ": " + reason;
   refusal.noticed = true;
   refusal.is_shortage = false;
   Keep(std::move(refusal));

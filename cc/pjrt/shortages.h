@@ -78,10 +78,11 @@ class Shortages {
 
   bool has_callback() const { return callback_.load() != nullptr; }
 
-  // `asked` is refused.
-  void Record(ServedDevice* device, Bytes asked);
-  // The device sleeps, which is no shortage: the error only says so.
-  void RecordAsleep(ServedDevice* device, Bytes asked);
+  // `asked` is refused. `reason`: the allocator's words for it.
+  void Record(ServedDevice* device, Bytes asked, const std::string& reason = "");
+  // `asked` is refused for another reason than want of memory, such as a capture or an error of the driver: the error
+  // only says so.
+  void RecordError(ServedDevice* device, Bytes asked, const std::string& reason);
   // How many requests the calling thread has been refused.
   static int64_t NumOnThisThread();
   // The plugin says in `text`, in the call that this thread is in, that memory ran out: what the host says.
@@ -118,7 +119,7 @@ class Shortages {
   };
 
   static Group GroupOf(const ServedDevice& device, Bytes asked);
-  Shortage Describe(ServedDevice* device, const Group& group, Recording* recording) const;
+  Shortage ShortageOf(ServedDevice* device, const Group& group, Recording* recording) const;
   int64_t NumUnnoticedBut(const Group& group) const;
   // Where the next shortage is saved, without the ending; empty: nowhere.
   std::string NextStem();

@@ -219,11 +219,17 @@ TEST_F(ShortagesTest, AForkedChildKnowsNothingOfItsParentsRefusals) {
   EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kYes) << "the parent knows";
 }
 
-TEST_F(ShortagesTest, ASleepingDeviceSaysSoAndCountsNoFailure) {
-  shortages_.RecordAsleep(Device(1), MiB(400));
+TEST_F(ShortagesTest, AnErrorOtherThanAShortageIsPassedOnAndCountsNoFailure) {
+  shortages_.RecordError(Device(1), MiB(400), "a stream is being captured");
   EXPECT_EQ(shortages_.NumUnnoticed(1), 0);
-  EXPECT_NE(Claim(kError400).find("device 1 is asleep"), std::string::npos);
+  EXPECT_EQ(Claim(kError400), "[gmlake_jax] device 1: a stream is being captured");
   EXPECT_EQ(screen_, "");
+}
+
+TEST_F(ShortagesTest, TheReasonOfARefusalReachesTheReport) {
+  shortages_.Record(Device(), MiB(400), "no addresses are left");
+  Claim(kError400);
+  EXPECT_NE(screen_.find("refused because no addresses are left"), std::string::npos) << screen_;
 }
 
 TEST_F(ShortagesTest, RefusalsAreCountedByThread) {
@@ -272,11 +278,11 @@ TEST_F(ShortagesTest, TheHostIsNotAskedAboutWhatIsOverOrOfAnotherSizeOrThread) {
   EXPECT_TRUE(told.empty());
 }
 
-TEST_F(ShortagesTest, TheHostIsNotAskedAboutADeviceThatSleeps) {
+TEST_F(ShortagesTest, TheHostIsNotAskedAboutAnErrorOtherThanAShortage) {
   told.clear();
   shortages_.SetCallback(&Answer);
   const Shortages::Call call(shortages_);
-  shortages_.RecordAsleep(Device(), MiB(400));
+  shortages_.RecordError(Device(), MiB(400), "the device is asleep");
   EXPECT_EQ(shortages_.AskHost(kError400), HostAnswer::kNo);
   EXPECT_TRUE(told.empty());
 }

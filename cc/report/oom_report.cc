@@ -35,7 +35,8 @@ Bytes Growth(const AllocatorStats& stats) {
 std::string Head(const Shortage& shortage) {
   return "[gmlake_jax] out of memory on device " + std::to_string(shortage.device) +
          (shortage.device_name.empty() ? "" : " (" + shortage.device_name + ")") + "\n" +
-         Line("asked for", shortage.asked, shortage.label.empty() ? "" : "by " + shortage.label);
+         Line("asked for", shortage.asked, shortage.label.empty() ? "" : "by " + shortage.label) +
+         (shortage.reason.empty() ? "" : "  refused because " + shortage.reason + "\n");
 }
 
 std::string OptionalLine(const char* what, Bytes size, const std::string& remark) {

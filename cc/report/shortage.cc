@@ -26,6 +26,12 @@ std::string Verdict(Bytes asked, const AllocatorStats& stats) {
   return "";
 }
 
+// That the limit is in the way is said already.
+std::string Reason(const Shortage& shortage) {
+  if (shortage.reason.empty() || CauseOf(shortage.asked, shortage.snapshot.stats) == Cause::kLimit) return "";
+  return " The allocator says: " + shortage.reason + ".";
+}
+
 }  // namespace
 
 Cause CauseOf(Bytes asked, const AllocatorStats& stats) {
@@ -38,13 +44,15 @@ Cause CauseOf(Bytes asked, const AllocatorStats& stats) {
   return scattered ? Cause::kScattered : Cause::kDevice;
 }
 
-std::string DescribeShortage(int ordinal, Bytes asked, const AllocatorStats& stats) {
-  return "[gmlake_jax] device " + std::to_string(ordinal) + ": asked for " + ToString(asked) + "; of a limit of " +
+std::string DescribeShortage(const Shortage& shortage) {
+  const Bytes asked = shortage.asked;
+  const AllocatorStats& stats = shortage.snapshot.stats;
+  return "[gmlake_jax] device " + std::to_string(shortage.device) + ": asked for " + ToString(asked) + "; of a limit of " +
          ToString(stats.bytes_limit) + ", " + ToString(stats.bytes_in_use) + " are in use by " +
          std::to_string(stats.num_live) + " buffers, " + ToString(Idle(stats)) + " idle (largest piece " +
          ToString(stats.largest_free_block) + ")" + Unless0(stats.bytes_pending, "waiting for a stream") +
          Unless0(stats.bytes_quarantined, "lost to driver errors") + "; the largest request that fits is " +
-         ToString(stats.largest_servable) + ". " + Verdict(asked, stats);
+         ToString(stats.largest_servable) + ". " + Verdict(asked, stats) + Reason(shortage);
 }
 
 }  // namespace gmlake

@@ -24,7 +24,8 @@ struct Shortage {
   int device = 0;
   std::string device_name;
   Bytes asked;
-  std::string label;  // of the thread that asked: the annotations and the executable, where known
+  std::string reason;  // the allocator's words for it; may be empty
+  std::string label;   // of the thread that asked: the annotations and the executable, where known
   Snapshot snapshot;
   std::vector<std::string> labels;  // what the annotations' numbers stand for
   std::vector<DeviceProcess> processes;
@@ -40,8 +41,8 @@ enum class Cause {
 };
 Cause CauseOf(Bytes asked, const AllocatorStats& stats);
 
-// One line for an error message. `stats` as they were when `asked` was refused on device `ordinal`.
-std::string DescribeShortage(int ordinal, Bytes asked, const AllocatorStats& stats);
+// One line for an error message.
+std::string DescribeShortage(const Shortage& shortage);
 
 // One screen.
 std::string Report(const Shortage& shortage);

@@ -16,15 +16,23 @@ AllocatorStats Sample() {
   return stats;
 }
 
+Shortage Refused(Bytes asked, const AllocatorStats& stats = Sample()) {
+  Shortage shortage;
+  shortage.device = 1;
+  shortage.asked = asked;
+  shortage.snapshot.stats = stats;
+  return shortage;
+}
+
 TEST(ShortageTest, SaysWhoHasTheMemory) {
-  EXPECT_EQ(DescribeShortage(1, MiB(400), Sample()),
+  EXPECT_EQ(DescribeShortage(Refused(MiB(400))),
             "[gmlake_jax] device 1: asked for 400.0 MiB; of a limit of 700.0 MiB, 404.0 MiB are in use by 2 buffers, "
             "16.0 MiB idle (largest piece 12.0 MiB); the largest request that fits is 296.0 MiB. "
             "Over the limit by 104.0 MiB.");
 }
 
 TEST(ShortageTest, TellsAFullDeviceFromAFullLimit) {
-  const std::string line = DescribeShortage(0, MiB(200), Sample());
+  const std::string line = DescribeShortage(Refused(MiB(200)));
   EXPECT_NE(line.find("The limit would allow it; the device has no more memory"), std::string::npos) << line;
 }
 
@@ -32,10 +40,19 @@ TEST(ShortageTest, MentionsTroubleOnlyWhereThereIsSome) {
   AllocatorStats stats = Sample();
   stats.bytes_pending = MiB(4);
   stats.bytes_quarantined = MiB(2);
-  const std::string line = DescribeShortage(0, MiB(400), stats);
+  const std::string line = DescribeShortage(Refused(MiB(400), stats));
   EXPECT_NE(line.find("10.0 MiB idle"), std::string::npos) << line;
   EXPECT_NE(line.find("4.0 MiB waiting for a stream"), std::string::npos) << line;
   EXPECT_NE(line.find("2.0 MiB lost to driver errors"), std::string::npos) << line;
+}
+
+TEST(ShortageTest, PassesOnWhatTheAllocatorSaysUnlessItIsTheLimit) {
+  for (const Bytes asked : {MiB(200), MiB(400)}) {
+    Shortage shortage = Refused(asked);
+    shortage.reason = "cuMemMap of 64.0 MiB: out of memory";
+    const bool is_passed_on = DescribeShortage(shortage).find(shortage.reason) != std::string::npos;
+    EXPECT_EQ(is_passed_on, asked == MiB(200)) << ToString(asked);
+  }
 }
 
 }  // namespace
