@@ -5,7 +5,7 @@
 //
 // The background maps ahead wherever the recorded job pauses for so many microseconds (0: between any two events, as if
 // mapping took no time). Three rows for each trace, of the first pass and without a limit: nobody knows anything; the
-// next large request is the one that followed the last one the time before; it is known exactly. docs/design.md tells
+// next large request is the one that followed the last one the time before; it is known exactly. docs/tuning.md tells
 // what came of it.
 
 #include <array>
