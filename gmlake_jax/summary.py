@@ -58,7 +58,7 @@ def _size_lines(stats: Stats) -> list[str]:
 def _state_lines(stats: Stats) -> list[str]:
     lines = [format_row(label, _size(stats, key)) for label, key in _STATES if key in stats]
     if "fragmentation" in stats:
-        lines.append(format_row("fragmentation of the idle", f"{100 * stats['fragmentation']:.1f} %"))
+        lines.append(format_row("fragmentation of idle memory", f"{100 * stats['fragmentation']:.1f} %"))
     return lines
 
 

@@ -1,4 +1,4 @@
-// The allocator's state while a short story is told to it: what the figures of docs/design.md are drawn from.
+// Shows the allocator's state after each step of a short script: the figures of docs/placement.md are drawn from it.
 //
 //   walk_main --limit=BYTES STEP...     a step is +NAME:BYTES (a request), -NAME (a free) or ?TITLE (show)
 //

@@ -45,7 +45,7 @@ struct DeviceMemory {
 };
 
 // One device. Thread rule: every method may be called from any thread; the driver itself serialises mapping calls.
-// Cost: tens of microseconds for a call that creates, maps or gives access; see docs/design.md for the table.
+// Cost: tens of microseconds for a call that creates, maps or gives access; see cost_table.cc for the table.
 class Driver {
  public:
   virtual ~Driver() = default;

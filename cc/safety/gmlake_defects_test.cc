@@ -1,6 +1,6 @@
 // The twenty defects that reading GMLake's code brought to light, each as a test that our own code does not have it.
 //
-// The number in a test's comment is the defect's in docs/reliability.md.
+// The comment above a test has the number of its defect, 1 to 20, and says what was wrong in GMLake.
 
 #include <algorithm>
 #include <chrono>

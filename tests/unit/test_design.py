@@ -1,4 +1,4 @@
-"""docs/design.md and its figures say what cc/core/thresholds.h says."""
+"""docs/placement.md, docs/tuning.md and their figures say what cc/core/thresholds.h says."""
 
 import re
 import sys
@@ -14,7 +14,8 @@ import threshold_curves  # noqa: E402
 from svg import Curve, Panel, Sheet  # noqa: E402
 
 HEADER = (ROOT / "cc" / "core" / "thresholds.h").read_text()
-DESIGN = (ROOT / "docs" / "design.md").read_text()
+PLACEMENT = (ROOT / "docs" / "placement.md").read_text()
+TUNING = (ROOT / "docs" / "tuning.md").read_text()
 MIB = 1 << 20
 
 
@@ -29,7 +30,7 @@ def test_every_threshold_is_seen():
 
 
 def test_every_threshold_is_explained_with_its_value():
-    explained = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", DESIGN, re.MULTILINE))
+    explained = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", TUNING, re.MULTILINE))
     assert explained == {
         name: f"{value // MIB} MiB" if value >= MIB else str(value) for name, value in thresholds().items()
     }
@@ -44,7 +45,7 @@ def test_the_value_in_use_is_on_its_curve(name):
     assert points == list(values)
 
 
-@pytest.mark.parametrize("figure", re.findall(r"\]\((figures/[\w.]+)\)", DESIGN))
+@pytest.mark.parametrize("figure", re.findall(r"\]\((figures/[\w.]+)\)", PLACEMENT + TUNING))
 def test_a_figure_is_there_and_is_a_picture(figure):
     assert ET.parse(ROOT / "docs" / figure).getroot().tag.endswith("svg")
 

@@ -177,7 +177,7 @@ def test_the_summary_shows_every_size_in_its_place():
     assert table["in use"] == ["60.0", "MiB", "80.0", "MiB"]
     assert table["reserved"] == ["100.0", "MiB", "120.0", "MiB"]
     assert table["limit"] == ["1.0", "GiB"]
-    assert table["fragmentation of the idle"] == ["60.0", "%"]
+    assert table["fragmentation of idle memory"] == ["60.0", "%"]
     assert table["refused"] == ["2"]
     assert "  driver calls: create 9, map 20, set_access 11" in lines
     assert "  time in them: 1.5 ms" in lines
