@@ -17,25 +17,27 @@ EMULATED = "**From an emulated device, with tiny models.** Times, losses and uti
 HEAD = """# Eight large models under every allocator
 
 `python -m benchmarks.models report` writes this page from `docs/results/models.jsonl`; change neither by hand.
-[benchmarks/models/README.md](../benchmarks/models/README.md) describes what is run, and how. GMLake (ASPLOS 2024) measured
-PyTorch on A100s. Here JAX trains the same models, each on one GPU, under every allocator that JAX has."""
+[benchmarks/models/README.md](../benchmarks/models/README.md) describes what is run, and how. GMLake (ASPLOS 2024)
+measured PyTorch on A100s. Here JAX trains the same models, each on one GPU, under every allocator that JAX has."""
 
-MEMORY = """The table shows the peak of device memory in GiB, from NVML, contexts and libraries included. Brackets hold the
-utilisation as the paper defines it: peak live over peak reserved. "live" is what arrays and temporary memory took at the
-peak, counted by gmlake_jax. N is plain training, R recomputation, L LoRA, O optimizer state on page-locked host memory."""
+MEMORY = """The table shows the peak of device memory in GiB, from NVML, contexts and libraries included. Brackets
+hold the utilisation as the paper defines it: peak live over peak reserved. "live" is what arrays and temporary
+memory took at the peak, counted by gmlake_jax. N is plain training, R recomputation, L LoRA, O optimizer state on
+page-locked host memory."""
 
-STEPS = """The table shows medians over rounds that alternate between the allocators, in reversed order each time. Brackets hold the
-smallest and the largest round. "default" is JAX's default allocator on demand (`XLA_PYTHON_CLIENT_PREALLOCATE=false`).
-It is the same code as the preallocated one. Driver calls are those of gmlake_jax about memory, after the warm-up."""
+STEPS = """The table shows medians over rounds that alternate between the allocators, in reversed order each time.
+Brackets hold the smallest and the largest round. "default" is JAX's default allocator on demand
+(`XLA_PYTHON_CLIENT_PREALLOCATE=false`). It is the same code as the preallocated one. Driver calls are those of
+gmlake_jax about memory, after the warm-up."""
 
-SITUATIONS = """Each situation runs at a limit of 1.01 times its own live peak, which a run under gmlake_jax has measured. A failure
-counts as fragmentation, and is in bold, only if the request was at most the free memory and more than the largest hole. All
-sizes are in GiB. For allocators that follow no limit (`cuda_async`, `platform`), the rest of the device is occupied.
-`jittering_neighbour` is not about holes and has the whole device."""
+SITUATIONS = """Each situation runs at a limit of 1.01 times its own live peak, which a run under gmlake_jax has
+measured. A failure counts as fragmentation, and is in bold, only if the request was at most the free memory and
+more than the largest hole. All sizes are in GiB. For allocators that follow no limit (`cuda_async`, `platform`),
+the rest of the device is occupied. `jittering_neighbour` is not about holes and has the whole device."""
 
-NO_HELP = """A job gains nothing if its memory never comes near the device's. The default allocator has then preallocated more than
-enough, in one piece, and serves it as fast. A job also gains nothing if its live memory alone is too large. No allocator
-makes that less."""
+NO_HELP = """A job gains nothing if its memory never comes near the device's. The default allocator has then
+preallocated more than enough, in one piece, and serves it as fast. A job also gains nothing if its live memory
+alone is too large. No allocator makes that less."""
 
 
 def picture(root: Path, name: str, drawing: str | None, text: str) -> str:
