@@ -14,10 +14,13 @@ FOREIGN = {"cuda.h", "cuda_runtime_api.h", "_memory_viz.py", "bfc_allocator.cc",
 MADE_UP = {"train.py", "prog.py", "frob.py"}
 
 
+def is_ours(path):
+    return path.is_file() and not {"__pycache__", "_emulator"} & set(path.parts)
+
+
 def files():
-    inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    found = [*inside, *(path for path in ROOT.iterdir() if path.is_file())]
-    return sorted(path for path in found if "__pycache__" not in path.parts and "_emulator" not in path.parts)
+    inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    return sorted(filter(is_ours, [*inside, *ROOT.iterdir()]))
 
 
 FILES = [path.relative_to(ROOT).as_posix() for path in files()]
