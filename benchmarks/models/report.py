@@ -14,28 +14,30 @@ PICTURES = "benchmark_memory.svg", "benchmark_largest.svg", "benchmark_steps.svg
 NOTHING = "**No cell has been run on a GPU yet.** Every number below is missing for that reason."
 EMULATED = "**From an emulated device, with tiny models.** Times, losses and utilisation mean nothing; memory is exact."
 
-HEAD = """# What it does for eight large models
+HEAD = """# Eight large models under every allocator
 
-Written by `python -m benchmarks.models report` from `docs/results/models.jsonl`; change neither by hand. What is run,
-and how, is in [benchmarks/models/README.md](../benchmarks/models/README.md). GMLake (ASPLOS 2024) measured PyTorch on
-A100s; here the same models are trained by JAX, each on one GPU, under every allocator that JAX has."""
+`python -m benchmarks.models report` writes this page from `docs/results/models.jsonl`; change neither by hand.
+[benchmarks/models/README.md](../benchmarks/models/README.md) describes what is run, and how. GMLake (ASPLOS 2024)
+measured PyTorch on A100s. Here JAX trains the same models, each on one GPU, under every allocator that JAX has."""
 
-MEMORY = """GiB of device memory taken at the most, as NVML says, contexts and libraries included; in brackets the
-utilisation as the paper has it: peak live over peak reserved. "live" is what arrays and temporary memory took at the
-peak, counted by ours. N is plain training, R recomputation, L LoRA, O optimizer state on page-locked host memory."""
+MEMORY = """The table shows the peak of device memory in GiB, from NVML, contexts and libraries included. Brackets
+hold the utilisation as the paper defines it: peak live over peak reserved. "live" is what arrays and temporary
+memory took at the peak, counted by gmlake_jax. N is plain training, R recomputation, L LoRA, O optimizer state on
+page-locked host memory."""
 
-STEPS = """Medians over rounds that alternate between the allocators, the order turned round each time; in brackets the
-smallest and the largest round. "default" is JAX's default allocator on demand (`XLA_PYTHON_CLIENT_PREALLOCATE=false`),
-which is the same code as the preallocated one. Driver calls are those about memory, after the warm-up, by ours."""
+STEPS = """The table shows medians over rounds that alternate between the allocators, in reversed order each time.
+Brackets hold the smallest and the largest round. "default" is JAX's default allocator on demand
+(`XLA_PYTHON_CLIENT_PREALLOCATE=false`). It is the same code as the preallocated one. Driver calls are those of
+gmlake_jax about memory, after the warm-up."""
 
-SITUATIONS = """Each is played at a limit of 1.01 times its own live peak, which a run under ours has told. A
-failure counts as fragmentation, and is in bold, only where the request was at most what was free and more than the
-largest hole, all in GiB. Allocators that follow no limit (`cuda_async`, `platform`) find the rest of the device
-occupied. `jittering_neighbour` is no matter of holes and has the whole device."""
+SITUATIONS = """Each situation runs at a limit of 1.01 times its own live peak, which a run under gmlake_jax has
+measured. A failure counts as fragmentation, and is in bold, only if the request was at most the free memory and
+more than the largest hole. All sizes are in GiB. For allocators that follow no limit (`cuda_async`, `platform`),
+the rest of the device is occupied. `jittering_neighbour` is not about holes and has the whole device."""
 
-NO_HELP = """A job whose memory never comes near the device's gains nothing: the default allocator has then preallocated
-more than enough, in one piece, and serves it as fast. Nor does a job gain whose live memory alone is too large; no
-allocator makes that less."""
+NO_HELP = """A job gains nothing if its memory never comes near the device's. The default allocator has then
+preallocated more than enough, in one piece, and serves it as fast. A job also gains nothing if its live memory
+alone is too large. No allocator makes that less."""
 
 
 def picture(root: Path, name: str, drawing: str | None, text: str) -> str:
