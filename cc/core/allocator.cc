@@ -20,7 +20,8 @@ std::chrono::milliseconds AtMostAYear(std::chrono::milliseconds time) {
 }
 
 Patience Bounded(const Patience& patience) {
-  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), AtMostAYear(patience.for_mapping)};
+  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), AtMostAYear(patience.for_mapping),
+          patience.watch_interrupts};
 }
 
 Status Asleep() {
