@@ -59,11 +59,24 @@ def _fail(message: str, exit_code: int) -> int:
     return exit_code
 
 
+def _drop_output() -> None:
+    """Nothing that is still buffered is written when the interpreter ends: it would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
+    exit_code = int(arguments.command.run(arguments))
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return exit_code
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb: 0 where it succeeded, 1 where it failed, 2 for wrong usage or configuration."""
-    arguments = _parser().parse_args(argv)
     try:
-        return int(arguments.command.run(arguments))
+        return _run(argv)
     except CommandError as error:
         return _fail(str(error), error.exit_code)
     except GmlakeError as error:
@@ -71,9 +84,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: `gmlake stats FILE | head`
-        if sys.stdout is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
+    except OSError as error:
+        if error.filename is not None:  # not our output, and nobody expected it
+            raise
+        _drop_output()
+        return _fail(f"the output cannot be written: {error.strerror}; free some room, or send it elsewhere", 1)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -226,3 +227,30 @@ def test_numbers_out_of_all_bounds_are_wrong_usage(argv, capsys):
         main(argv)
     assert end.value.code == 2
     assert len(capsys.readouterr().err) < 2000
+
+
+@pytest.mark.parametrize("verb", [["stats", "FILE"], ["stats", "FILE", "--json"], ["top", "--once"], ["doctor"]])
+def test_an_output_without_room_is_one_line(verb, tmp_path):
+    file = write_stats(tmp_path / "stats.json")
+    command = [sys.executable, "-m", "gmlake_jax.commands.main", *(file if word == "FILE" else word for word in verb)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines() == [
+        "gmlake: the output cannot be written: No space left on device; free some room, or send it elsewhere"
+    ]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("verb", [["stats", "FILE"], ["stats", "MISSING"], ["top", "--once"]])
+def test_a_closed_stream_is_no_traceback(stream, verb, tmp_path):
+    file = write_stats(tmp_path / "stats.json")
+    words = [{"FILE": file, "MISSING": str(tmp_path / "missing.json")}.get(word, word) for word in verb]
+    command = [sys.executable, "-m", "gmlake_jax.commands.main", *words]
+    closed = {"stdout": ">&-", "stderr": "2>&-"}[stream]
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ran.returncode in (0, 1)
+    assert len(ran.stderr.splitlines()) == (verb[1] == "MISSING" and stream == "stdout")
+    assert "Traceback" not in ran.stdout
