@@ -254,3 +254,14 @@ def test_a_closed_stream_is_no_traceback(stream, verb, tmp_path):
     assert ran.returncode in (0, 1)
     assert len(ran.stderr.splitlines()) == (verb[1] == "MISSING" and stream == "stdout")
     assert "Traceback" not in ran.stdout
+
+
+@pytest.mark.parametrize("verb", ["stats", "summary"])
+@pytest.mark.parametrize("content", [b"PK\x03\x04\xbc\xff", b'{"format": "another"}', b"[]"])
+def test_a_file_of_another_kind_is_named_as_such(verb, content, tmp_path, capsys):
+    file = tmp_path / "recording.npz"
+    file.write_bytes(content)
+    assert main([verb, str(file)]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"gmlake: {file}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one")
+    assert "gmlake report" in line
