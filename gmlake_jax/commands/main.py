@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import io
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from gmlake_jax import commands
 from gmlake_jax._version import __version__
@@ -65,18 +67,32 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(argv: Sequence[str] | None) -> int:
-    arguments = _parser().parse_args(argv)
-    exit_code = int(arguments.command.run(arguments))
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    return exit_code
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb: 0 where it succeeded, 1 where it failed, 2 for wrong usage or configuration."""
+@contextmanager
+def _any_character_shown() -> Iterator[None]:
+    """What the output's encoding lacks is shown as an escape, as on standard error: a path may have any bytes."""
+    output = sys.stdout
+    if not isinstance(output, io.TextIOWrapper):
+        yield
+        return
+    errors = output.errors
+    output.reconfigure(errors="backslashreplace")
     try:
-        return _run(argv)
+        yield
+    finally:
+        output.reconfigure(errors=errors)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with _any_character_shown():
+        exit_code = int(arguments.command.run(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return exit_code
+
+
+def _guarded(arguments: argparse.Namespace) -> int:
+    try:
+        return _run(arguments)
     except CommandError as error:
         return _fail(str(error), error.exit_code)
     except GmlakeError as error:
@@ -91,6 +107,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _drop_output()
         return _fail(f"the output cannot be written: {error.strerror}; free some room, or send it elsewhere", 1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb: 0 where it succeeded, 1 where it failed, 2 for wrong usage or configuration."""
+    arguments = _parser().parse_args(argv)
+    exit_code = _guarded(arguments)
+    if exit_code == 0:
+        arguments.command.hand_over(arguments)
+    return exit_code
 
 
 if __name__ == "__main__":
