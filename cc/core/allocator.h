@@ -236,8 +236,9 @@ class Allocator {
   bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
   Bytes high_water_;                            // most bytes ever in use: what placing depends on, never reset
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
-  Bytes window_peak_;                           // of bytes in use, since TakeDemand
-  AllocatorStats books_;                        // the fields that are kept; the others are computed in Stats()
+  std::chrono::steady_clock::time_point interrupted_until_;  // nobody waits for the device until then
+  Bytes window_peak_;                                        // of bytes in use, since TakeDemand
+  AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 
 }  // namespace gmlake

@@ -13,6 +13,8 @@ namespace {
 constexpr std::chrono::milliseconds kPause(1);
 constexpr int kLook = 16;                         // so many pauses without a free, and the device is asked again
 constexpr std::chrono::milliseconds kShort(250);  // nobody needs to interrupt so short a wait
+constexpr std::chrono::seconds kInterrupted(
+    5);  // other threads, which queue for XLA's lock, come later than one signal
 
 // XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does
 // not wait again until something was freed, or a second later.
@@ -44,6 +46,7 @@ std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
   const bool in_vain = size > books_.bytes_limit || last_wait.Holds(this, books_.num_frees);
   if (in_vain) return std::chrono::milliseconds(0);
   if (books_.bytes_in_use + size > books_.bytes_limit) return patience_.for_leases;
+  if (std::chrono::steady_clock::now() < interrupted_until_) return patience_.for_leases;
   return std::max(patience_.for_leases, patience_.for_device);
 }
 
@@ -71,7 +74,11 @@ StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point d
                                          StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock) {
   int64_t frees = books_.num_frees;
   int pauses = 0;
-  while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline && Pause(interrupted, lock)) {
+  while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
+    if (!Pause(interrupted, lock)) {
+      interrupted_until_ = std::chrono::steady_clock::now() + kInterrupted;
+      break;
+    }
     const bool hopeless = books_.num_frees == frees && ++pauses % kLook != 0;
     if (hopeless || !sleeper_.awake()) continue;
     frees = books_.num_frees;

@@ -216,6 +216,21 @@ TEST_F(PatienceTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
   EXPECT_EQ(interrupts.watched, 1);
 }
 
+// Other threads may have asked before the interrupt, and come only now.
+TEST_F(PatienceTest, AnInterruptEndsTheWaitsOfAllThreads) {
+  Interrupts interrupts;
+  AllocatorOptions options = With(milliseconds(0), kLong);
+  options.patience.watch_interrupts = interrupts.Watch();
+  interrupts.pending = true;
+  Allocator allocator(&driver_, options);
+  driver_.SetForeignMemory(MiB(200));
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  interrupts.pending = false;
+  const auto start = steady_clock::now();
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  EXPECT_LT(steady_clock::now() - start, kLong / 2);
+}
+
 // The check belongs to the host, which may ask the allocator something from within.
 TEST_F(PatienceTest, InterruptsAreAskedAboutWithoutTheLock) {
   AllocatorOptions options = With(milliseconds(0), kLong);

@@ -156,18 +156,20 @@ def run_a_program(megabytes):
     jax.block_until_ready(jax.jit(lambda: jnp.ones(megabytes * MIB, jnp.uint8))())
 
 
-def put_on_another_thread(megabytes):
+def put_on_three_threads(megabytes):
     import threading
 
-    worker = threading.Thread(target=lambda: refusal(megabytes))
-    worker.start()
+    workers = [threading.Thread(target=lambda: refusal(megabytes)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
     try:
-        worker.join()
+        workers[0].join()
     finally:
-        worker.join()
+        for worker in workers:
+            worker.join()
 
 
-REQUESTS = {request.__name__: request for request in (put, run_a_program, put_on_another_thread)}
+REQUESTS = {request.__name__: request for request in (put, run_a_program, put_on_three_threads)}
 
 
 @pytest.mark.parametrize("name", REQUESTS)
