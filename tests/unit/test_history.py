@@ -285,5 +285,5 @@ def test_the_page_lists_what_is_known_about_a_program():
 
 @pytest.mark.parametrize("shape", [[-1], [-2, 3], [1 << 62], [True], ["1"], "1"])
 def test_a_shape_that_no_array_has_is_named(shape):
-    with pytest.raises(ValueError, match="has the shape .*, which is none"):
+    with pytest.raises(ValueError, match=r"has the shape .*, which is none"):
         npz._length_of("events", shape)
