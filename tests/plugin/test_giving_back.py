@@ -159,14 +159,13 @@ def run_a_program(megabytes):
 def put_on_three_threads(megabytes):
     import threading
 
-    workers = [threading.Thread(target=lambda: refusal(megabytes)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
+    refused = []
+    for _ in range(3):
+        threading.Thread(target=lambda: refused.append(refusal(megabytes))).start()
     try:
-        workers[0].join()
+        wait_for(lambda: len(refused) == 3)
     finally:
-        for worker in workers:
-            worker.join()
+        assert wait_for(lambda: len(refused) == 3)
 
 
 REQUESTS = {request.__name__: request for request in (put, run_a_program, put_on_three_threads)}
