@@ -124,9 +124,9 @@ def _read_header(name: str, stream: IO[bytes], size: int) -> Header:
 
 
 def _length_of(name: str, shape: Any) -> int:
-    if not isinstance(shape, list) or not all(map(is_whole, shape)):
+    if not isinstance(shape, list) or not all(is_whole(size, low=0) for size in shape):
         raise ValueError(f"array {name!r} has the shape {brief(shape, 40)}, which is none")
-    if len(shape) != 1 or shape[0] < 0:
+    if len(shape) != 1:
         raise ValueError(f"array {name!r} must be one-dimensional, not {len(shape)}-d")
     return int(shape[0])
 

@@ -56,15 +56,23 @@ def read(path: str) -> dict[str, Any]:
     try:
         content = parse_json(read_regular(path, _MOST_BYTES))
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise CommandError(f"{path}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one")
+            raise _foreign(path)
         check_stats(content)
     except FileNotFoundError:
         raise CommandError(f"{path}: no such file; a program run with GMLAKE_STATS_FILE={path} writes it") from None
     except OSError as error:
         raise CommandError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _foreign(path) from None
     except ValueError as error:
         raise CommandError(f"{path}: cannot be read: {brief(error)}") from None
     return content
+
+
+def _foreign(path: str) -> CommandError:
+    return CommandError(
+        f"{path}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one (`gmlake report` reads .npz files)"
+    )
 
 
 def read_device(path: str, device: int) -> dict[str, Any]:

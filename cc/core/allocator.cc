@@ -19,7 +19,7 @@ std::chrono::milliseconds AtMostAYear(std::chrono::milliseconds time) {
 }
 
 Patience Bounded(const Patience& patience) {
-  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device)};
+  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), patience.watch_interrupts};
 }
 
 Status Asleep() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,10 +35,16 @@
 
 namespace gmlake {
 
+// Whether a wait is to end now, although its time has not passed.
+using InterruptCheck = std::function<bool()>;
+
 // How long a request may wait before it is refused.
 struct Patience {
   std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
   std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
+  // Called under the lock where a long wait begins. The check that it returns is called every few milliseconds, without
+  // the lock, and is destroyed when the wait ends. Null: nothing interrupts a wait.
+  std::function<InterruptCheck()> watch_interrupts = nullptr;
 };
 
 struct AllocatorOptions {
@@ -172,8 +179,10 @@ class Allocator {
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                  std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size, StreamHandle stream,
-                                StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> LookUntil(std::chrono::steady_clock::time_point deadline, const InterruptCheck& interrupted,
+                                Bytes size, StreamHandle stream, StatusOr<Placement> refused,
+                                std::unique_lock<std::mutex>* lock);
+  InterruptCheck WatchInterrupts(std::chrono::milliseconds wait) const;
   bool MayComeLater(const StatusOr<Placement>& refused) const;
   std::chrono::milliseconds PatienceFor(Bytes size) const;
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
@@ -214,8 +223,9 @@ class Allocator {
   bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
   Bytes high_water_;                            // most bytes ever in use: what placing depends on, never reset
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
-  Bytes window_peak_;                           // of bytes in use, since TakeDemand
-  AllocatorStats books_;                        // the fields that are kept; the others are computed in Stats()
+  std::chrono::steady_clock::time_point interrupted_until_;  // nobody waits for the device until then
+  Bytes window_peak_;                                        // of bytes in use, since TakeDemand
+  AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 
 }  // namespace gmlake

@@ -11,7 +11,10 @@ namespace gmlake {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(1);
-constexpr int kLook = 16;  // so many pauses without a free, and the device is asked again
+constexpr int kLook = 16;                         // so many pauses without a free, and the device is asked again
+constexpr std::chrono::milliseconds kShort(250);  // nobody needs to interrupt so short a wait
+constexpr std::chrono::seconds kInterrupted(
+    5);  // other threads, which queue for XLA's lock, come later than one signal
 
 // XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does
 // not wait again until something was freed, or a second later.
@@ -27,6 +30,15 @@ struct Disappointment {
 
 thread_local Disappointment last_wait;
 
+// False: the wait is to end.
+bool Pause(const InterruptCheck& interrupted, std::unique_lock<std::mutex>* lock) {
+  lock->unlock();
+  std::this_thread::sleep_for(kPause);
+  const bool goes_on = interrupted == nullptr || !interrupted();
+  lock->lock();
+  return goes_on;
+}
+
 }  // namespace
 
 // None for what could never be served. Where the limit is in the way, leases of ours must end; else the device is full.
@@ -34,6 +46,7 @@ std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
   const bool in_vain = size > books_.bytes_limit || last_wait.Holds(this, books_.num_frees);
   if (in_vain) return std::chrono::milliseconds(0);
   if (books_.bytes_in_use + size > books_.bytes_limit) return patience_.for_leases;
+  if (std::chrono::steady_clock::now() < interrupted_until_) return patience_.for_leases;
   return std::max(patience_.for_leases, patience_.for_device);
 }
 
@@ -45,21 +58,27 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
                                           std::unique_lock<std::mutex>* lock) {
   refused = PlaceWithPatience(size, stream, refused, lock);
   const std::chrono::milliseconds patience = PatienceFor(size);
-  refused = LookUntil(std::chrono::steady_clock::now() + patience, size, stream, refused, lock);
+  refused =
+      LookUntil(std::chrono::steady_clock::now() + patience, WatchInterrupts(patience), size, stream, refused, lock);
   const bool in_vain = !refused.ok() && patience.count() > 0;
   if (in_vain) last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
   return refused;
 }
 
-StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline, Bytes size,
-                                         StreamHandle stream, StatusOr<Placement> refused,
-                                         std::unique_lock<std::mutex>* lock) {
+InterruptCheck Allocator::WatchInterrupts(std::chrono::milliseconds wait) const {
+  return wait > kShort && patience_.watch_interrupts != nullptr ? patience_.watch_interrupts() : nullptr;
+}
+
+StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline,
+                                         const InterruptCheck& interrupted, Bytes size, StreamHandle stream,
+                                         StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock) {
   int64_t frees = books_.num_frees;
   int pauses = 0;
   while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
-    lock->unlock();
-    std::this_thread::sleep_for(kPause);
-    lock->lock();
+    if (!Pause(interrupted, lock)) {
+      interrupted_until_ = std::chrono::steady_clock::now() + kInterrupted;
+      break;
+    }
     const bool hopeless = books_.num_frees == frees && ++pauses % kLook != 0;
     if (hopeless || !sleeper_.awake()) continue;
     frees = books_.num_frees;

@@ -1,6 +1,9 @@
 // Waiting for leases that are about to end, and for a device that others are about to leave.
 
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,6 +152,108 @@ TEST_F(PatienceTest, WhoWaitedForTheDeviceNoticesThatItFellAsleep) {
   EXPECT_EQ(allocator.Allocate(MiB(10), kHome).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(allocator.IsAsleep());
   EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
+}
+
+// What a host of the allocator knows of Ctrl-C.
+struct Interrupts {
+  std::atomic<int> watched = 0;
+  std::atomic<int> ended = 0;
+  std::atomic<bool> pending = false;
+
+  std::function<InterruptCheck()> Watch() {
+    return [this] {
+      ++watched;
+      const std::shared_ptr<Interrupts> watch(this, [](Interrupts* self) { ++self->ended; });
+      return [watch] { return watch->pending.load(); };
+    };
+  }
+};
+
+// The refusal of a request on a thread that has not waited yet.
+Status RefusedOnAFreshThread(Allocator* allocator) {
+  Status refused;
+  std::thread([&] { refused = allocator->Allocate(MiB(100), kHome).status(); }).join();
+  return refused;
+}
+
+TEST_F(PatienceTest, AnInterruptEndsAWait) {
+  Interrupts interrupts;
+  AllocatorOptions options = With(milliseconds(0), kLong);
+  options.patience.watch_interrupts = interrupts.Watch();
+  Allocator allocator(&driver_, options);
+  driver_.SetForeignMemory(MiB(200));
+  const auto start = steady_clock::now();
+  std::thread user([&] {
+    while (interrupts.watched == 0 && steady_clock::now() - start < kLong) std::this_thread::yield();
+    interrupts.pending = true;
+  });
+  EXPECT_EQ(RefusedOnAFreshThread(&allocator).code(), StatusCode::kOutOfMemory);
+  EXPECT_LT(steady_clock::now() - start, kLong / 2);
+  user.join();
+  EXPECT_EQ(interrupts.watched, 1);
+  EXPECT_EQ(interrupts.ended, 1);
+  driver_.SetForeignMemory(Bytes(0));
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_EQ(interrupts.watched, 1) << "a request that is served at once watches nothing";
+  EXPECT_EQ(allocator.CheckInvariants(), "");
+}
+
+// XLA tries again at once; the interrupt that ended the wait must not have to come again.
+TEST_F(PatienceTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
+  Interrupts interrupts;
+  AllocatorOptions options = With(milliseconds(0), kLong);
+  options.patience.watch_interrupts = interrupts.Watch();
+  Allocator allocator(&driver_, options);
+  driver_.SetForeignMemory(MiB(200));
+  const auto start = steady_clock::now();
+  std::thread([&] {
+    interrupts.pending = true;
+    EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+    interrupts.pending = false;
+    EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  }).join();
+  EXPECT_LT(steady_clock::now() - start, kLong / 2);
+  EXPECT_EQ(interrupts.watched, 1);
+}
+
+// Other threads may have asked before the interrupt, and come only now.
+TEST_F(PatienceTest, AnInterruptEndsTheWaitsOfAllThreads) {
+  Interrupts interrupts;
+  AllocatorOptions options = With(milliseconds(0), kLong);
+  options.patience.watch_interrupts = interrupts.Watch();
+  interrupts.pending = true;
+  Allocator allocator(&driver_, options);
+  driver_.SetForeignMemory(MiB(200));
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  interrupts.pending = false;
+  const auto start = steady_clock::now();
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  EXPECT_LT(steady_clock::now() - start, kLong / 2);
+}
+
+// The check belongs to the host, which may ask the allocator something from within.
+TEST_F(PatienceTest, InterruptsAreAskedAboutWithoutTheLock) {
+  AllocatorOptions options = With(milliseconds(0), kLong);
+  const Allocator* asked = nullptr;
+  int checks = 0;
+  options.patience.watch_interrupts = [&] { return [&] { return ++checks + asked->Stats().num_allocs == 3; }; };
+  Allocator allocator(&driver_, options);
+  asked = &allocator;
+  driver_.SetForeignMemory(MiB(200));
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  EXPECT_EQ(checks, 3);
+}
+
+TEST_F(PatienceTest, NobodyWatchesForInterruptsOfAShortWait) {
+  Interrupts interrupts;
+  AllocatorOptions options = With(milliseconds(100), milliseconds(100));
+  options.patience.watch_interrupts = interrupts.Watch();
+  Allocator allocator(&driver_, options);
+  driver_.SetForeignMemory(MiB(200));
+  const auto start = steady_clock::now();
+  EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
+  EXPECT_GE(steady_clock::now() - start, milliseconds(100));
+  EXPECT_EQ(interrupts.watched, 0);
 }
 
 TEST_F(PatienceTest, DemandIsThePeakSinceItWasLastAsked) {

@@ -30,6 +30,7 @@ struct GmlakeOptions {
   int32_t verbose;          // non-zero: one line on stderr when a device becomes active
   double idle_trim_s;       // seconds without requests after which idle memory is given back; 0: never
   double wait_s;            // seconds that a request waits for a device which others have filled
+  int32_t interruptible;    // non-zero: SIGINT ends a wait of `wait_s`; the host's own handler runs, too
   const char* record_path;  // file that gets a recording from the start; null: none is made
   int64_t record_events;    // how many events it keeps
   const char* oom_folder;   // where requests that could not be met are saved; null: nowhere

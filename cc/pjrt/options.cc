@@ -76,6 +76,7 @@ StatusOr<Options> OptionsFrom(const GmlakeOptions* given) {
   options.verbose = given->verbose != 0;
   options.idle_trim_s = given->idle_trim_s;
   options.wait_s = given->wait_s;
+  options.interruptible = given->interruptible != 0;
   if (given->record_path != nullptr) options.record_path = given->record_path;
   if (given->record_events > 0) options.record_events = given->record_events;
   if (given->oom_folder != nullptr) options.oom_folder = given->oom_folder;

@@ -22,9 +22,10 @@ struct Options {
   bool preallocate = false;
   bool preallocate_is_given = false;  // a client's own wish does not change it
   bool verbose = false;
-  double idle_trim_s = 0;   // seconds without requests after which idle memory is given back; 0: never
-  double wait_s = 0;        // seconds that a request waits for a device which others have filled
-  std::string record_path;  // empty: no recording from the start
+  double idle_trim_s = 0;      // seconds without requests after which idle memory is given back; 0: never
+  double wait_s = 0;           // seconds that a request waits for a device which others have filled
+  bool interruptible = false;  // SIGINT ends such a wait (interrupts.h)
+  std::string record_path;     // empty: no recording from the start
   int64_t record_events = 1'000'000;
   std::string oom_folder;  // empty: nowhere
 };

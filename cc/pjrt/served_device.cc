@@ -9,6 +9,7 @@
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_host_copier.h"
+#include "cc/pjrt/interrupts.h"
 
 namespace gmlake {
 namespace {
@@ -27,7 +28,9 @@ std::chrono::milliseconds Milliseconds(double seconds) {
 AllocatorOptions CoreOptions(Bytes limit, HostCopier* copier, const Options& options) {
   AllocatorOptions core{limit};
   core.copier = copier;
-  core.patience = {kForLateFrees, Milliseconds(options.wait_s)};
+  core.patience.for_leases = kForLateFrees;
+  core.patience.for_device = Milliseconds(options.wait_s);
+  if (options.interruptible) core.patience.watch_interrupts = &WatchInterrupts;
   return core;
 }
 

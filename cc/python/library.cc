@@ -25,6 +25,7 @@ GmlakeOptions ToC(const InstallOptions& options) {
   c.verbose = options.verbose;
   c.idle_trim_s = options.idle_trim_s;
   c.wait_s = options.wait_s;
+  c.interruptible = 1;  // Python's handler of SIGINT only makes a note
   c.record_path = OrNull(options.record_path);
   c.record_events = options.record_events;
   c.oom_folder = OrNull(options.oom_folder);

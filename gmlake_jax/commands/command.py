@@ -22,3 +22,6 @@ class Command(ABC):
     @abstractmethod
     def run(self, arguments: argparse.Namespace) -> int:
         """Does the work and returns the exit code."""
+
+    def hand_over(self, arguments: argparse.Namespace) -> None:
+        """Runs somebody else's program, once `run` has returned 0: its errors are its own and reach Python."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import io
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from gmlake_jax import commands
 from gmlake_jax._version import __version__
@@ -59,11 +61,38 @@ def _fail(message: str, exit_code: int) -> int:
     return exit_code
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb: 0 where it succeeded, 1 where it failed, 2 for wrong usage or configuration."""
-    arguments = _parser().parse_args(argv)
+def _drop_output() -> None:
+    """Nothing that is still buffered is written when the interpreter ends: it would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _any_character_shown() -> Iterator[None]:
+    """What the output's encoding lacks is shown as an escape, as on standard error: a path may have any bytes."""
+    output = sys.stdout
+    if not isinstance(output, io.TextIOWrapper):
+        yield
+        return
+    errors = output.errors
+    output.reconfigure(errors="backslashreplace")
     try:
-        return int(arguments.command.run(arguments))
+        yield
+    finally:
+        output.reconfigure(errors=errors)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with _any_character_shown():
+        exit_code = int(arguments.command.run(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return exit_code
+
+
+def _guarded(arguments: argparse.Namespace) -> int:
+    try:
+        return _run(arguments)
     except CommandError as error:
         return _fail(str(error), error.exit_code)
     except GmlakeError as error:
@@ -71,9 +100,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: `gmlake stats FILE | head`
-        if sys.stdout is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
+    except OSError as error:
+        if error.filename is not None:  # not our output, and nobody expected it
+            raise
+        _drop_output()
+        return _fail(f"the output cannot be written: {error.strerror}; free some room, or send it elsewhere", 1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb: 0 where it succeeded, 1 where it failed, 2 for wrong usage or configuration."""
+    arguments = _parser().parse_args(argv)
+    exit_code = _guarded(arguments)
+    if exit_code == 0:
+        arguments.command.hand_over(arguments)
+    return exit_code
 
 
 if __name__ == "__main__":

@@ -41,6 +41,9 @@ class Run(Command):
         os.environ.update(config.with_paths_resolved())  # a mistake shows here, not between the lines of the program
         if arguments.emulate:
             _start_emulator()
+        return 0
+
+    def hand_over(self, arguments: argparse.Namespace) -> None:
         sys.argv = [arguments.script, *arguments.arguments]
         if arguments.module:
             sys.path.insert(0, os.getcwd())
@@ -48,7 +51,6 @@ class Run(Command):
         else:
             sys.path.insert(0, os.path.dirname(os.path.abspath(arguments.script)))
             runpy.run_path(arguments.script, run_name="__main__")
-        return 0
 
 
 def _check_script(arguments: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ import pty
 import time
 from contextlib import contextmanager
 
+import pytest
 from emulated import emulated
 
 MIB = 1 << 20
@@ -53,7 +54,6 @@ def refusal(megabytes):
     """The error of a request that must fail, and the seconds that it took."""
     import jax
     import numpy as np
-    import pytest
 
     content = np.full(megabytes * MIB, 2, np.uint8)
     begin = time.monotonic()
@@ -141,6 +141,73 @@ def test_a_device_that_stays_full_is_waited_for_so_long_and_then_the_report_come
     assert "something outside gmlake_jax holds it" in said
     assert errors[0].count("out of memory on device 0") == 1
     assert "outside gmlake_jax" in errors[0]
+
+
+def put(megabytes):
+    from programs import filled
+
+    filled(megabytes, 2).block_until_ready()
+
+
+def run_a_program(megabytes):
+    import jax
+    import jax.numpy as jnp
+
+    jax.block_until_ready(jax.jit(lambda: jnp.ones(megabytes * MIB, jnp.uint8))())
+
+
+def put_on_three_threads(megabytes):
+    import threading
+
+    refused = []
+    for _ in range(3):
+        threading.Thread(target=lambda: refused.append(refusal(megabytes))).start()
+    try:
+        wait_for(lambda: len(refused) == 3)
+    finally:
+        assert wait_for(lambda: len(refused) == 3)
+
+
+REQUESTS = {request.__name__: request for request in (put, run_a_program, put_on_three_threads)}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+@emulated(memory="256MiB", variables={"GMLAKE_WAIT": "60"})
+def test_ctrl_c_ends_the_wait_for_a_full_device(name):
+    import ctypes
+    import signal
+    import threading
+
+    from programs import filled, is_filled
+
+    filled(1, 1).block_until_ready()
+    neighbour = allocate(200)
+    handler = signal.getsignal(signal.SIGINT)
+    threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        REQUESTS[name](100)
+    assert 0.9 < time.monotonic() - begin < 20, "neither before the signal nor after the whole wait"
+    assert ctypes.CDLL("libcuda.so.1").cuMemFree_v2(neighbour) == 0
+    assert is_filled(filled(100, 3), 3)
+    assert signal.getsignal(signal.SIGINT) is handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+@emulated(memory="256MiB", variables={"GMLAKE_WAIT": "3"})
+def test_where_sigint_is_ignored_the_wait_goes_on():
+    import signal
+    import threading
+
+    from programs import filled
+
+    filled(1, 1).block_until_ready()
+    assert allocate(200) is not None
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    _, seconds = refusal(100)
+    assert seconds >= 3
 
 
 @emulated(memory="256MiB", variables={"GMLAKE_WAIT": "20", "GMLAKE_LIMIT": "100MiB"})

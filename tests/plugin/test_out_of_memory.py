@@ -375,11 +375,31 @@ def test_a_forked_child_does_not_tell_of_its_parents_shortage():
     assert "asked for" not in text
 
 
-@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
-def test_whatever_a_callback_raises_later_failures_do_not_wait():
+def callbacks_that_raise():
+    import sys
+
+    class Unspeakable(BaseException):
+        def __str__(self):
+            raise RuntimeError("on purpose")
+
+    class NoBool:
+        def __bool__(self):
+            raise GeneratorExit
+
+    def raising(error):
+        def callback(_):
+            raise error
+
+        return callback
+
+    errors = (KeyboardInterrupt(), ValueError("two\nlines"), Unspeakable())
+    return [lambda _: sys.exit("I give up"), *map(raising, errors), lambda _: NoBool(), lambda _: sys.exit("again")]
+
+
+def said_while_memory_runs_out_twice(callback):
+    """The lines on stderr, and the seconds that it took."""
     import contextlib
     import io
-    import sys
     import time
 
     import pytest
@@ -387,35 +407,20 @@ def test_whatever_a_callback_raises_later_failures_do_not_wait():
 
     import gmlake_jax
 
-    class Unspeakable(BaseException):
-        def __str__(self):
-            raise RuntimeError("on purpose")
+    said = io.StringIO()
+    begin = time.monotonic()
+    with gmlake_jax.on_oom(callback), contextlib.redirect_stderr(said):
+        for _ in range(2):
+            with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
+                filled(400, 1).block_until_ready()
+    return said.getvalue().splitlines(), time.monotonic() - begin
 
-    def leave(_):
-        sys.exit("I give up")
 
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    def fail(_):
-        raise ValueError("two\nlines")
-
-    def unspeakable(_):
-        raise Unspeakable
-
-    class NoBool:
-        def __bool__(self):
-            raise GeneratorExit
-
-    for callback in (leave, interrupt, fail, unspeakable, lambda _: NoBool(), leave):
-        said = io.StringIO()
-        begin = time.monotonic()
-        with gmlake_jax.on_oom(callback), contextlib.redirect_stderr(said):
-            for _ in range(2):
-                with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
-                    filled(400, 1).block_until_ready()
-        assert time.monotonic() - begin < 20, "the time that is given to a callback which does not answer"
-        lines = said.getvalue().splitlines()
+@emulated(variables={"GMLAKE_LIMIT": "300MiB"})
+def test_whatever_a_callback_raises_later_failures_do_not_wait():
+    for callback in callbacks_that_raise():
+        lines, seconds = said_while_memory_runs_out_twice(callback)
+        assert seconds < 20, "the time that is given to a callback which does not answer"
         assert len(lines) == 2, lines
         assert all(line.startswith("[gmlake_jax] on_oom: the callback ended with ") for line in lines)
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
+from histories import recording
 
 from gmlake_jax.commands import main as command_line
 from gmlake_jax.commands.command import Command
@@ -226,3 +228,78 @@ def test_numbers_out_of_all_bounds_are_wrong_usage(argv, capsys):
         main(argv)
     assert end.value.code == 2
     assert len(capsys.readouterr().err) < 2000
+
+
+@pytest.mark.parametrize("verb", [["stats", "FILE"], ["stats", "FILE", "--json"], ["top", "--once"], ["doctor"]])
+def test_an_output_without_room_is_one_line(verb, tmp_path):
+    file = write_stats(tmp_path / "stats.json")
+    command = [sys.executable, "-m", "gmlake_jax.commands.main", *(file if word == "FILE" else word for word in verb)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines() == [
+        "gmlake: the output cannot be written: No space left on device; free some room, or send it elsewhere"
+    ]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("verb", [["stats", "FILE"], ["stats", "MISSING"], ["top", "--once"]])
+def test_a_closed_stream_is_no_traceback(stream, verb, tmp_path):
+    file = write_stats(tmp_path / "stats.json")
+    words = [{"FILE": file, "MISSING": str(tmp_path / "missing.json")}.get(word, word) for word in verb]
+    command = [sys.executable, "-m", "gmlake_jax.commands.main", *words]
+    closed = {"stdout": ">&-", "stderr": "2>&-"}[stream]
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ran.returncode in (0, 1)
+    assert len(ran.stderr.splitlines()) == (verb[1] == "MISSING" and stream == "stdout")
+    assert "Traceback" not in ran.stdout
+
+
+@pytest.mark.parametrize("verb", ["stats", "summary"])
+@pytest.mark.parametrize("content", [b"PK\x03\x04\xbc\xff", b'{"format": "another"}', b"[]"])
+def test_a_file_of_another_kind_is_named_as_such(verb, content, tmp_path, capsys):
+    file = tmp_path / "recording.npz"
+    file.write_bytes(content)
+    assert main([verb, str(file)]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"gmlake: {file}: not a statistics file of gmlake_jax; GMLAKE_STATS_FILE writes one")
+    assert "gmlake report" in line
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_a_path_that_the_output_cannot_show_is_no_error(encoding, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/r\xc3\xa9sum\xe9"  # the last letter is not UTF-8
+    os.mkdir(folder)
+    recording().save(os.fsdecode(folder + b"/a.npz"))
+    command = [sys.executable, "-m", "gmlake_jax.commands.main", "report", b"a.npz", "-o", folder + b"/x.html"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert rb"sum\udce9/x.html" in ran.stdout
+    assert os.path.exists(folder + b"/x.html")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "OSError(28, 'full')",
+        "BrokenPipeError(32, 'gone')",
+        "KeyboardInterrupt()",
+        "gmlake_jax.errors.NotActiveError('asleep')",
+        "gmlake_jax.errors.CommandError('mine')",
+    ],
+)
+def test_an_error_of_a_program_is_shown_as_python_shows_it(error, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(f"import sys, gmlake_jax.errors\nassert sys.stdout.errors == 'strict'\nraise {error}\n")
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    statuses = []
+    for words in (["-m", "gmlake_jax.commands.main", "run", "--stock"], []):
+        command = [sys.executable, *words, str(program)]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        assert ran.stderr.startswith("Traceback")
+        assert ran.stderr.splitlines()[-1].startswith(error.partition("(")[0])
+        statuses.append(ran.returncode)
+    assert statuses[0] == statuses[1]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from histories import MIB, recording, stitched_snapshot
 
+from gmlake_jax import npz
 from gmlake_jax.errors import CommandError
 from gmlake_jax.history import About, HistoryError, Kind, LeaseState, Recording, Snapshot, Way, files
 from gmlake_jax.history.schema import BLOCK, EVENT, LEASE, MAPPING, RANGE, table
@@ -280,3 +281,9 @@ def test_the_page_lists_every_kind():
 def test_the_page_lists_what_is_known_about_a_program():
     names = [row[0].strip("`") for row in documented("## About") if row[0].startswith("`")]
     assert names == [field.name for field in dataclasses.fields(About)]
+
+
+@pytest.mark.parametrize("shape", [[-1], [-2, 3], [1 << 62], [True], ["1"], "1"])
+def test_a_shape_that_no_array_has_is_named(shape):
+    with pytest.raises(ValueError, match=r"has the shape .*, which is none"):
+        npz._length_of("events", shape)

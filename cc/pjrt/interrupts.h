@@ -1,0 +1,20 @@
+// Ctrl-C during a wait, for a host whose own handler of SIGINT only makes a note: Python raises KeyboardInterrupt
+// between two steps of the program, and a request that waits for memory is inside one.
+#ifndef GMLAKE_PJRT_INTERRUPTS_H_
+#define GMLAKE_PJRT_INTERRUPTS_H_
+
+#include <functional>
+
+namespace gmlake {
+
+// Returns a check that is true once SIGINT has arrived since this call. As long as any check lives, a handler of ours
+// stands in for the host's: it counts the signal and calls the host's. The host's is put back with the last check,
+// unless somebody has set another one meanwhile. Nothing is changed, and the check stays false, where SIGINT is ignored
+// or ends the process, where the handler takes a siginfo_t, and where it is another function than the first one that we
+// stood in for: one that calls what it replaced would call us again. Threads: any; takes no lock of the host's. Cost:
+// three system calls; the check is one atomic load.
+std::function<bool()> WatchInterrupts();
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_INTERRUPTS_H_
