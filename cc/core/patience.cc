@@ -13,8 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds kPause(1);
 constexpr int kLook = 16;                         // so many pauses without a free, and the device is asked again
 constexpr std::chrono::milliseconds kShort(250);  // nobody needs to interrupt so short a wait
-constexpr std::chrono::seconds kInterrupted(
-    5);  // other threads, which queue for XLA's lock, come later than one signal
+constexpr std::chrono::seconds kInterrupted(5);   // for so long no thread waits again: others queue for XLA's lock
 
 // XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does
 // not wait again until something was freed, or a second later.
