@@ -1,7 +1,8 @@
 // Puts a device to sleep and wakes it: the order of the steps, and what is left when one fails.
 //
-//   sleep: copy out, unmap, release.        Any failure before the last release: map again, and the device is as it
-//   was. wake:  create, map, copy back.          Any failure: unmap and release again, and the device sleeps on.
+// - Sleep copies out, unmaps and releases. After a failure before the last release it maps again: the device is as it
+//   was.
+// - Wake creates, maps and copies back. After a failure it unmaps and releases again: the device sleeps on.
 //
 // The bytes on the host are forgotten only when the device is awake and has them all.
 #ifndef GMLAKE_CORE_SLEEPER_H_

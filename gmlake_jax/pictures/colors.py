@@ -8,7 +8,7 @@ from collections.abc import Iterable
 GROUPS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#882255", "#44aa99", "#999933", "#cc6677")
 OTHERS = "#b4b4b4"
 
-LIVE, RESERVED, LIMIT, REFUSED, IDLE = "#4477aa", "#222222", "#cc3311", "#cc3311", "#e6e6e6"
+LIVE, RESERVED, LIMIT, REFUSED = "#4477aa", "#222222", "#cc3311", "#cc3311"
 SCATTERED, LARGEST, DOUBT = "#ee7733", "#bbcc33", "#cc3311"
 
 # Where a block lies: from the first to the last home address.
