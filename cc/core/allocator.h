@@ -1,6 +1,6 @@
-// The entry point of one device's allocator. It takes the lock, keeps streams in order, sends small requests to the small
-// pool and the others to the placer, and keeps the books. How room is found is in placer.h; what may be given back in
-// reclaimer.h; the numbers in cc/telemetry/stats.h.
+// The entry point of one device's allocator. It takes the lock, keeps streams in order, sends small requests to the
+// small pool and the others to the placer, and keeps the books. How room is found is in placer.h; what may be given
+// back in reclaimer.h; the numbers in cc/telemetry/stats.h.
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
@@ -69,9 +69,9 @@ struct SleepRequest {
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: those that CheckInvariants
 // looks for; docs/reliability.md says what they promise. Thread rule: any thread may call any method, a callback of the
-// device too. One lock per device is held across the driver calls of a request that must map, and never while the device
-// is waited for. Cost: in a steady step Allocate and Free make no driver call and take about 100 ns. Trim, SetLimit and a
-// request that would otherwise be refused may wait for the device; Maintain never does.
+// device too. One lock per device is held across the driver calls of a request that must map, and never while the
+// device is waited for. Cost: in a steady step Allocate and Free make no driver call and take about 100 ns. Trim,
+// SetLimit and a request that would otherwise be refused may wait for the device; Maintain never does.
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);

@@ -47,8 +47,8 @@ Cause CauseOf(Bytes asked, const AllocatorStats& stats) {
 std::string DescribeShortage(const Shortage& shortage) {
   const Bytes asked = shortage.asked;
   const AllocatorStats& stats = shortage.snapshot.stats;
-  return "[gmlake_jax] device " + std::to_string(shortage.device) + ": asked for " + ToString(asked) + "; of a limit of " +
-         ToString(stats.bytes_limit) + ", " + ToString(stats.bytes_in_use) + " are in use by " +
+  return "[gmlake_jax] device " + std::to_string(shortage.device) + ": asked for " + ToString(asked) +
+         "; of a limit of " + ToString(stats.bytes_limit) + ", " + ToString(stats.bytes_in_use) + " are in use by " +
          std::to_string(stats.num_live) + " buffers, " + ToString(Idle(stats)) + " idle (largest piece " +
          ToString(stats.largest_free_block) + ")" + Unless0(stats.bytes_pending, "waiting for a stream") +
          Unless0(stats.bytes_quarantined, "lost to driver errors") + "; the largest request that fits is " +
