@@ -161,6 +161,14 @@ TEST_F(FewAddressesTest, ServeOneLargeRequestAfterAnother) {
   }
 }
 
+// The first lease stays, so its range cannot be unmapped.
+TEST_F(FewAddressesTest, ServeTheNextRequestWithTheRoomOfARangeInUse) {
+  ASSERT_TRUE(allocator_.Allocate(GiB(1), kStream).ok());
+  const StatusOr<Address> next = allocator_.Allocate(GiB(5), kStream);
+  EXPECT_TRUE(next.ok()) << next.status().message();
+  EXPECT_EQ(allocator_.CheckInvariants(), "");
+}
+
 TEST_F(FewAddressesTest, ARefusalSaysThatAddressesAreShort) {
   ASSERT_TRUE(allocator_.Allocate(GiB(8), kStream).ok());
   driver_.SetAddresses(Bytes(0));
