@@ -26,7 +26,7 @@ StatusOr<Site> AddressSource::TakeFromIdle(Bytes size, bool may_wait) {
   if (site.has_value()) return *site;
   arenas_.FreeUnused();  // the driver may then have a larger piece
   Status reserved = arenas_.Reserve(size, AddressesLeft(*memory_));
-  const bool within_budget = may_wait && WaitingMayHelp();
+  const bool within_budget = may_wait && !order_->HasProven(memory_->ticks());
   if (!reserved.ok() && !within_budget) reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
   return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) +

@@ -41,7 +41,6 @@ class AddressSource {
 
  private:
   StatusOr<Site> TakeFromIdle(Bytes size, bool may_wait);
-  bool WaitingMayHelp() const { return order_->proven() < memory_->ticks(); }
   std::optional<Site> FromSpace(Bytes size) const;
 
   Memory* memory_;

@@ -110,7 +110,7 @@ StatusOr<Placement> Allocator::PlaceInOrder(Bytes size, StreamHandle stream) {
 bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const {
   if (placement.ok() || placement.status().code() != StatusCode::kOutOfMemory) return false;
   const Bytes room = memory_.space.free_bytes() + (books_.bytes_limit - memory_.reserved());
-  return size <= room && order_.proven() < memory_.ticks();
+  return size <= room && !order_.HasProven(memory_.ticks());
 }
 
 bool Allocator::Free(Address address, StreamHandle stream) {
@@ -304,7 +304,7 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {
     given += reclaimer_.Trim(target);
-    const bool all = memory_.reserved() <= target || order_.proven() == memory_.ticks();
+    const bool all = memory_.reserved() <= target || order_.HasProven(memory_.ticks());
     if (all || waits == kMostWaits || !AwaitDevice(lock).ok()) break;
   }
   return given;
@@ -332,7 +332,7 @@ Status Allocator::AwaitPending(std::unique_lock<std::mutex>* lock) {
 // Is the device done with all that is free? Nobody else uses the allocator any more.
 bool Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
   if (!AwaitPending(lock).ok()) return false;
-  return order_.proven() == memory_.ticks() || AwaitDevice(lock).ok();
+  return order_.HasProven(memory_.ticks()) || AwaitDevice(lock).ok();
 }
 
 Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) {

@@ -176,84 +176,81 @@ Status RefusedOnAFreshThread(Allocator* allocator) {
   return refused;
 }
 
-TEST_F(PatienceTest, AnInterruptEndsAWait) {
-  Interrupts interrupts;
-  AllocatorOptions options = With(milliseconds(0), kLong);
-  options.patience.watch_interrupts = interrupts.Watch();
-  Allocator allocator(&driver_, options);
-  driver_.SetForeignMemory(MiB(200));
+// On a device that others have filled.
+class InterruptedWaitTest : public PatienceTest {
+ protected:
+  InterruptedWaitTest() { driver_.SetForeignMemory(MiB(200)); }
+
+  AllocatorOptions Watched(milliseconds for_leases, milliseconds for_device) {
+    AllocatorOptions options = With(for_leases, for_device);
+    options.patience.watch_interrupts = interrupts_.Watch();
+    return options;
+  }
+
+  Interrupts interrupts_;
+};
+
+TEST_F(InterruptedWaitTest, AnInterruptEndsAWait) {
+  Allocator allocator(&driver_, Watched(milliseconds(0), kLong));
   const auto start = steady_clock::now();
   std::thread user([&] {
-    while (interrupts.watched == 0 && steady_clock::now() - start < kLong) std::this_thread::yield();
-    interrupts.pending = true;
+    while (interrupts_.watched == 0 && steady_clock::now() - start < kLong) std::this_thread::yield();
+    interrupts_.pending = true;
   });
   EXPECT_EQ(RefusedOnAFreshThread(&allocator).code(), StatusCode::kOutOfMemory);
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
   user.join();
-  EXPECT_EQ(interrupts.watched, 1);
-  EXPECT_EQ(interrupts.ended, 1);
+  EXPECT_EQ(interrupts_.watched, 1);
+  EXPECT_EQ(interrupts_.ended, 1);
   driver_.SetForeignMemory(Bytes(0));
   EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
-  EXPECT_EQ(interrupts.watched, 1) << "a request that is served at once watches nothing";
+  EXPECT_EQ(interrupts_.watched, 1) << "a request that is served at once watches nothing";
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 
 // XLA tries again at once; the interrupt that ended the wait must not have to come again.
-TEST_F(PatienceTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
-  Interrupts interrupts;
-  AllocatorOptions options = With(milliseconds(0), kLong);
-  options.patience.watch_interrupts = interrupts.Watch();
-  Allocator allocator(&driver_, options);
-  driver_.SetForeignMemory(MiB(200));
+TEST_F(InterruptedWaitTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
+  Allocator allocator(&driver_, Watched(milliseconds(0), kLong));
   const auto start = steady_clock::now();
   std::thread([&] {
-    interrupts.pending = true;
+    interrupts_.pending = true;
     EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
-    interrupts.pending = false;
+    interrupts_.pending = false;
     EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
   }).join();
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
-  EXPECT_EQ(interrupts.watched, 1);
+  EXPECT_EQ(interrupts_.watched, 1);
 }
 
 // Other threads may have asked before the interrupt, and come only now.
-TEST_F(PatienceTest, AnInterruptEndsTheWaitsOfAllThreads) {
-  Interrupts interrupts;
-  AllocatorOptions options = With(milliseconds(0), kLong);
-  options.patience.watch_interrupts = interrupts.Watch();
-  interrupts.pending = true;
-  Allocator allocator(&driver_, options);
-  driver_.SetForeignMemory(MiB(200));
+TEST_F(InterruptedWaitTest, AnInterruptEndsTheWaitsOfAllThreads) {
+  interrupts_.pending = true;
+  Allocator allocator(&driver_, Watched(milliseconds(0), kLong));
   EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
-  interrupts.pending = false;
+  interrupts_.pending = false;
   const auto start = steady_clock::now();
   EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
 }
 
 // The check belongs to the host, which may ask the allocator something from within.
-TEST_F(PatienceTest, InterruptsAreAskedAboutWithoutTheLock) {
+TEST_F(InterruptedWaitTest, InterruptsAreAskedAboutWithoutTheLock) {
   AllocatorOptions options = With(milliseconds(0), kLong);
   const Allocator* asked = nullptr;
   int checks = 0;
   options.patience.watch_interrupts = [&] { return [&] { return ++checks + asked->Stats().num_allocs == 3; }; };
   Allocator allocator(&driver_, options);
   asked = &allocator;
-  driver_.SetForeignMemory(MiB(200));
   EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
   EXPECT_EQ(checks, 3);
 }
 
-TEST_F(PatienceTest, NobodyWatchesForInterruptsOfAShortWait) {
-  Interrupts interrupts;
-  AllocatorOptions options = With(milliseconds(100), milliseconds(100));
-  options.patience.watch_interrupts = interrupts.Watch();
-  Allocator allocator(&driver_, options);
-  driver_.SetForeignMemory(MiB(200));
+TEST_F(InterruptedWaitTest, NobodyWatchesForInterruptsOfAShortWait) {
+  Allocator allocator(&driver_, Watched(milliseconds(100), milliseconds(100)));
   const auto start = steady_clock::now();
   EXPECT_FALSE(RefusedOnAFreshThread(&allocator).ok());
   EXPECT_GE(steady_clock::now() - start, milliseconds(100));
-  EXPECT_EQ(interrupts.watched, 0);
+  EXPECT_EQ(interrupts_.watched, 0);
 }
 
 TEST_F(PatienceTest, DemandIsThePeakSinceItWasLastAsked) {

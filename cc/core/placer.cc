@@ -48,7 +48,7 @@ Placement Placer::PlaceAtTail(const Request& request) {
 // Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
 bool Placer::ShouldWait(const Request& request) const {
   const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;
-  return request.may_wait && IsNear(request.limit) && order_->proven() < memory_->ticks() &&
+  return request.may_wait && IsNear(request.limit) && !order_->HasProven(memory_->ticks()) &&
          memory_->blocks.seamed_bytes() > most;
 }
 

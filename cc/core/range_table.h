@@ -28,9 +28,8 @@ struct Piece {
 };
 
 // Invariant: no block is mapped twice in a range; every block of a range names the range in Block::aliases; each range
-// owns its addresses, from its base on, and no two of them own the same. Recipes of
-// one size stay in the order in which they were first used; the first that applies is taken, so that equal states get
-// equal answers.
+// owns its addresses, from its base on, and no two of them own the same. Recipes of one size stay in the order in which
+// they were first used; the first that applies is taken, so that equal states get equal answers.
 // Thread rule: the allocator's lock. Cost: one look per recipe that does not apply, one per block for the one that
 // does; room is found as range_room.h says.
 class RangeTable {

@@ -58,6 +58,7 @@ class StreamOrder {
 
   // The device is done with everything that came free up to this tick.
   int64_t proven() const { return proven_; }
+  bool HasProven(int64_t tick) const { return tick <= proven_; }
   // Marks the present, `tick`; fails during capture.
   StatusOr<Mark> Record(int64_t tick);
   // Waits on the host for a mark; for the whole device if an event cannot be waited for. Not to be called under the

@@ -9,10 +9,15 @@ namespace gmlake {
 
 // Returns a check that is true once SIGINT has arrived since this call. As long as any check lives, a handler of ours
 // stands in for the host's: it counts the signal and calls the host's. The host's is put back with the last check,
-// unless somebody has set another one meanwhile. Nothing is changed, and the check stays false, where SIGINT is ignored
-// or ends the process, where the handler takes a siginfo_t, and where it is another function than the first one that we
-// stood in for: one that calls what it replaced would call us again. Threads: any; takes no lock of the host's. Cost:
-// three system calls; the check is one atomic load.
+// unless somebody has set another one meanwhile.
+//
+// In these cases nothing is changed and the check stays false:
+// - SIGINT is ignored, or ends the process.
+// - The handler takes a siginfo_t.
+// - The handler is another function than the first one that ours stood in for. It may call what it replaced, which
+//   would be ours again.
+//
+// Threads: any; takes no lock of the host's. Cost: three system calls; the check is one atomic load.
 std::function<bool()> WatchInterrupts();
 
 }  // namespace gmlake

@@ -59,16 +59,6 @@ def test_nothing_is_defined_that_nobody_counts():
     assert documented() <= fields_of_the_header() | set(derived) | set(derived["ways"])
 
 
-@pytest.mark.parametrize(
-    "document",
-    ["README.md", "CONTRIBUTING.md", "docs/options.md", "docs/stats.md", "docs/recording.md", "docs/pictures.md"],
-)
-def test_links_lead_somewhere(document):
-    text = (ROOT / document).read_text()
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
-        assert ((ROOT / document).parent / target).exists(), f"{document} links to {target}"
-
-
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
 def test_named_make_targets_exist(document):
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
