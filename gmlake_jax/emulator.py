@@ -70,8 +70,8 @@ def start(
 ) -> None:
     """Puts the emulated machine under JAX in this process; call it before JAX creates its devices.
 
-    What is not given is read from the environment (GMLAKE_EMULATOR_DEVICES and so on, cc/emulator/settings.h), and is
-    otherwise one device of 1 GiB whose work runs at once. `faults` is a script of failing calls (cc/emulator/faults.h).
+    What is not given is read from the environment (GMLAKE_EMULATOR_DEVICES and so on, cc/emulator/calls/settings.h), and is
+    otherwise one device of 1 GiB whose work runs at once. `faults` is a script of failing calls (cc/emulator/calls/faults.h).
     EmulatorError if a real driver is loaded already, JAX has devices already, or the libraries are not installed.
     """
     given = {_VARIABLES.get(name, name.upper()): value for name, value in locals().items()}
@@ -175,7 +175,7 @@ def _device(device: int) -> int:
 
 
 def violations(rule: str | None = None) -> int:
-    """CUDA's rules that this process has broken so far: all, or one by its name (cc/emulator/log.h)."""
+    """CUDA's rules that this process has broken so far: all, or one by its name (cc/emulator/calls/log.h)."""
     if rule is None:
         return _ask("violations")
     count = _ask("violations_of", rule.encode())
@@ -241,4 +241,4 @@ def reservations() -> int:
 def set_faults(script: str) -> None:
     """Replaces the script of failing and slow calls; an empty one ends all failures."""
     if not _ask("set_faults", script.encode()):
-        raise EmulatorError(f"{script!r} is not a script of faults (cc/emulator/faults.h)")
+        raise EmulatorError(f"{script!r} is not a script of faults (cc/emulator/calls/faults.h)")

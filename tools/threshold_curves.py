@@ -3,7 +3,7 @@
 
     python tools/threshold_curves.py [NAME...]
 
-One row of curves per threshold of cc/core/thresholds.h (or for those named): memory, driver time, churn and refusals at
+One row of curves per threshold of cc/core/tables/thresholds.h (or for those named): memory, driver time, churn and refusals at
 each value, the others as they are; the dot is the value in use. Needs no GPU; builds what it needs with Bazel. Numbers
 go to docs/results/thresholds.jsonl, where those of thresholds that are not named are kept.
 """

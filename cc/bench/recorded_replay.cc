@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cc/bench/policies.h"
-#include "cc/core/counting_driver.h"
+#include "cc/core/mapping/counting_driver.h"
 #include "cc/driver/model_driver.h"
 #include "cc/telemetry/inventory_log.h"
 #include "cc/telemetry/recorder.h"

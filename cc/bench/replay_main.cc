@@ -4,7 +4,7 @@
 //
 // Prints one line of JSON for each trace. Options: --policy=NAME (repeatable) --limit=BYTES --find-min-limit
 // --passes=N --repeats=N --verify; --churn=0.95 [--churn-limit=BYTES] [--churn-requests=N] [--seed=N] and
-// --threshold=NAME:VALUE (repeatable; of gmlake, cc/core/thresholds.h);
+// --threshold=NAME:VALUE (repeatable; of gmlake, cc/core/tables/thresholds.h);
 // --adversary=NAME|all [--churn-limit=BYTES] [--seed=N] for generated traces, replayed under that limit.
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cc/core/thresholds.h"
+#include "cc/core/tables/thresholds.h"
 
 namespace gmlake::bench {
 

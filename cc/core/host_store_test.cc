@@ -1,7 +1,7 @@
 // Page-locked host memory in chunks: made in the background, ahead or while it is being filled, kept, and given back;
 // and what is left when the host has not so much.
 
-#include "cc/core/host_store.h"
+#include "cc/core/sleep/host_store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cc/core/allocator.h"
-#include "cc/core/testing_copier.h"
+#include "cc/core/testing/testing_copier.h"
 #include "cc/driver/fake_driver.h"
 #include "gtest/gtest.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cc/base/bytes.h"
-#include "cc/core/chunk.h"
+#include "cc/core/tables/chunk.h"
 #include "cc/driver/driver.h"
 #include "cc/telemetry/history.h"
 #include "cc/telemetry/inventory_log.h"

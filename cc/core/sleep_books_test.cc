@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cc/core/allocator.h"
-#include "cc/core/testing_copier.h"
+#include "cc/core/testing/testing_copier.h"
 #include "cc/driver/fake_driver.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 // The C door: each function turns plain C values into calls of the classes behind it. No decision is made here.
-#include "cc/pjrt/c_api.h"
+#include "cc/pjrt/abi/c_api.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cc/pjrt/door.h"
-#include "cc/pjrt/fence.h"
-#include "cc/pjrt/fork_guard.h"
-#include "cc/pjrt/installation.h"
-#include "cc/pjrt/probe_report.h"
-#include "cc/pjrt/shortages.h"
-#include "cc/pjrt/sleep_entries.h"
+#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/patch/fork_guard.h"
+#include "cc/pjrt/install/installation.h"
+#include "cc/pjrt/install/probe_report.h"
+#include "cc/pjrt/oom/shortages.h"
+#include "cc/pjrt/sleep/sleep_entries.h"
 
 namespace {
 

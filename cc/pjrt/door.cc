@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cc/pjrt/fork_guard.h"
-#include "cc/pjrt/installation.h"
+#include "cc/pjrt/patch/fork_guard.h"
+#include "cc/pjrt/install/installation.h"
 
 namespace gmlake {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cc/base/status.h"
-#include "cc/pjrt/served_device.h"
+#include "cc/pjrt/devices/served_device.h"
 
 namespace gmlake {
 

@@ -1,6 +1,6 @@
 // Which of the plugin's entries hold off sleep, which are refused by a device that sleeps, and what happens to a plugin
 // with entries that nobody knows.
-#include "cc/pjrt/doors.h"
+#include "cc/pjrt/gates/doors.h"
 
 #include <cstring>
 #include <functional>

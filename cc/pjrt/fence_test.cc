@@ -1,5 +1,5 @@
 // No exception crosses our borders: whatever the host's memory does, and whatever the plugin behind us throws.
-#include "cc/pjrt/fence.h"
+#include "cc/pjrt/patch/fence.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

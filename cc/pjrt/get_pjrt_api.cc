@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <string>
 
-#include "cc/pjrt/environment.h"
-#include "cc/pjrt/fence.h"
-#include "cc/pjrt/installation.h"
-#include "cc/pjrt/stock_plugin.h"
+#include "cc/pjrt/install/environment.h"
+#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/install/installation.h"
+#include "cc/pjrt/plugin/stock_plugin.h"
 
 namespace {
 

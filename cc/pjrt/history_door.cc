@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "cc/pjrt/door.h"
-#include "cc/pjrt/fence.h"
-#include "cc/pjrt/history_api.h"
-#include "cc/pjrt/recording_file.h"
-#include "cc/pjrt/shortages.h"
+#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/abi/history_api.h"
+#include "cc/pjrt/oom/recording_file.h"
+#include "cc/pjrt/oom/shortages.h"
 #include "cc/report/history_file.h"
 #include "cc/report/program_name.h"
 #include "cc/telemetry/labels.h"

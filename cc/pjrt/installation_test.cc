@@ -1,5 +1,5 @@
 // From the C door to the stock plugin and back.
-#include "cc/pjrt/installation.h"
+#include "cc/pjrt/install/installation.h"
 
 #include "cc/pjrt/testing/installation_fixture.h"
 

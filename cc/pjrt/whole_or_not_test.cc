@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "cc/pjrt/table_edit.h"
+#include "cc/pjrt/patch/table_edit.h"
 #include "cc/pjrt/testing/installation_fixture.h"
 
 namespace gmlake {

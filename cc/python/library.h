@@ -1,7 +1,7 @@
 // libgmlake_pjrt.so as Python's side of the C door sees it: loaded once, never unloaded (XLA holds
 // its functions).
 //
-// Every call goes through the table of cc/pjrt/c_api.h; nothing here decides anything.
+// Every call goes through the table of cc/pjrt/abi/c_api.h; nothing here decides anything.
 #ifndef GMLAKE_PYTHON_LIBRARY_H_
 #define GMLAKE_PYTHON_LIBRARY_H_
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cc/base/status.h"
-#include "cc/pjrt/c_api.h"
+#include "cc/pjrt/abi/c_api.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cc/core/allocator.h"
-#include "cc/core/host_store.h"
+#include "cc/core/sleep/host_store.h"
 #include "cc/driver/fake_driver.h"
 #include "cc/safety/stamps.h"
 #include "gtest/gtest.h"

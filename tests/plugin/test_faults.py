@@ -1,5 +1,5 @@
 """Driver calls that fail: JAX gets an error or never notices, no array is harmed, and when the driver is well again
-everything works. The scripts are those of cc/emulator/faults.h.
+everything works. The scripts are those of cc/emulator/calls/faults.h.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""docs/placement.md, docs/tuning.md and their figures say what cc/core/thresholds.h says."""
+"""docs/placement.md, docs/tuning.md and their figures say what cc/core/tables/thresholds.h says."""
 
 import re
 import sys

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cc/emulator/conformance/steps.h"
-#include "cc/emulator/introspection.h"
+#include "cc/emulator/entries/introspection.h"
 
 namespace gmlake::conformance {
 

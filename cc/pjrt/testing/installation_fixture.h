@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cc/driver/testing/scripted_cuda_fixture.h"
-#include "cc/pjrt/c_api.h"
+#include "cc/pjrt/abi/c_api.h"
 #include "cc/pjrt/testing/scripted_plugin.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "cc/pjrt/elf_got.h"
+#include "cc/pjrt/patch/elf_got.h"
 
 namespace gmlake {
 

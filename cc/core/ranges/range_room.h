@@ -1,0 +1,96 @@
+// Where in the stitched ranges there is room: free extents inside them, and free bytes at their ends.
+//
+// What is free in a range changes with every request and free of anybody, and none of them looks at ranges. So what is
+// kept of a range is not how long its longest extent is but how long it is at the most. What is taken makes extents
+// shorter and need not be known; what came free is in the block table's log, which is read when somebody looks for
+// room. Then only those ranges are gone through that may have enough, and what is found out of them is kept. None of
+// this is done while there are few ranges.
+#ifndef GMLAKE_CORE_RANGE_ROOM_H_
+#define GMLAKE_CORE_RANGE_ROOM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cc/base/bytes.h"
+#include "cc/core/tables/block_table.h"
+#include "cc/core/tables/chunk.h"
+#include "cc/core/ranges/size_index.h"
+#include "cc/core/ranges/stitched_range.h"
+
+namespace gmlake {
+
+// Where in a range a request finds room.
+struct Spot {
+  RangeId range = kNone;
+  Bytes offset;
+};
+
+// Free bytes at the end of a range: whole blocks, and perhaps the end of the one before them.
+struct Run {
+  RangeId range = kNone;
+  Bytes offset;
+  Bytes size;
+  size_t first_block = 0;  // where in StitchedRange::blocks it starts
+};
+
+// Invariant: but for what the log of frees says, no free extent of a range is longer than its bound, and none at its
+// end longer than its bound for that. Thread rule: the allocator's lock. Cost: a look for room takes a step for each
+// block that came free since the last and each range over it, and for blocks of the ranges that may have room.
+class RangeRoom {
+ public:
+  RangeRoom(BlockTable* blocks, const ChunkStore* chunks, const std::vector<StitchedRange>* ranges, int64_t few_ranges)
+      : blocks_(blocks), chunks_(chunks), ranges_(ranges), few_ranges_(few_ranges) {}
+
+  // To be called when the range has other blocks than before, or none: nothing is known of it then.
+  void Forget(RangeId id);
+
+  // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. No range
+  // if there is none. What is in quarantine has no room.
+  Spot FindSpot(Bytes request, bool neat);
+  // The longest free end of a range that can be extended, as many of its blocks as `most` has room for without leaving
+  // a part of a free block behind. No range if the last byte of each is in use.
+  Run LongestRun(Bytes most);
+  // Would a lease of [offset, offset + request) add no seam?
+  bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
+
+  // Says what is wrong with the bounds, or nothing.
+  std::string Check() const;
+
+ private:
+  void Lower(SizeIndex* bounds, RangeId id, Bytes size);
+  void CatchUp();
+  void Read(const FreeLog& freed);
+  int64_t OnFree(BlockId id);
+  void Raise(RangeId id, BlockId block, Bytes prefix, Bytes suffix);
+  void RaiseAround(RangeId id, size_t first, size_t behind);
+  bool Widen(const StitchedRange& range, size_t* first, size_t* behind) const;
+  // Calls `visit(offset, size)` for every free extent of the range of at least so many bytes, by address. Not for one
+  // inside a block.
+  template <typename Visit>
+  void ForEachExtent(RangeId id, Bytes least, Visit visit);
+  Bytes FreeEnd(const StitchedRange& range, size_t at) const;
+  size_t FreeUntil(const StitchedRange& range, size_t at) const;
+  size_t FindBusy(RangeId id, size_t first, size_t behind);
+  Run LastRun(RangeId id, Bytes most);
+  Bytes SeamIn(RangeId id, Bytes offset) const;
+  std::string CheckRange(RangeId id);
+
+  bool are_few() const { return static_cast<int64_t>(ranges_->size()) <= few_ranges_; }
+  const Block& BlockOf(const StitchedRange& range, size_t index) const { return (*blocks_)[range.blocks[index]]; }
+  bool IsAllFree(const Block& block) const { return FreePrefix(block) == block.size; }
+  Bytes FreePrefix(const Block& block) const;
+  Bytes FreeSuffix(const Block& block) const;
+
+  BlockTable* blocks_;
+  const ChunkStore* chunks_;
+  const std::vector<StitchedRange>* ranges_;
+  int64_t few_ranges_;
+  SizeIndex most_;            // by range: no free extent has more bytes
+  SizeIndex most_last_;       // the same of an extent at its end
+  std::vector<size_t> busy_;  // by range: the number of a block that was in the way when last looked
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_RANGE_ROOM_H_

@@ -1,0 +1,39 @@
+// Seams: places inside a block where one owner ends and another, or free bytes, begin.
+//
+// A block with a seam is mapped whole but free only in part, most of the time; a stitch can use such a part at its very
+// first or last piece only. Near the limit that is what makes requests fail with enough bytes free. So near the limit
+// leases are placed such that new seams fall between blocks, or inside small ones. Pure functions of the tables.
+#ifndef GMLAKE_CORE_SEAM_H_
+#define GMLAKE_CORE_SEAM_H_
+
+#include "cc/base/bytes.h"
+#include "cc/core/tables/block_table.h"
+#include "cc/core/tables/chunk.h"
+
+namespace gmlake {
+
+// The size of the block that a lease ending (or beginning) at `address` would put its first seam into; zero between
+// blocks, inside a block that has a seam already, and inside a single granule.
+inline Bytes SeamAt(const BlockTable& blocks, Address address) {
+  const Block& block = blocks[blocks.At(address)];
+  const bool costs = block.home != address && block.seams == 0 && blocks.granularity() < block.size;
+  return costs ? block.size : Bytes(0);
+}
+
+// Where to put a lease in a free chunk.
+struct Fit {
+  Bytes offset;
+  Bytes seam;  // size of the block that gets a seam
+};
+
+// At the front or at the back of the chunk, whichever puts a seam into the smaller block; the front if equal.
+inline Fit NeatestFit(const BlockTable& blocks, const Chunk& chunk, Bytes size) {
+  if (chunk.size == size) return {Bytes(0), Bytes(0)};
+  const Bytes front = SeamAt(blocks, chunk.address + size);
+  const Bytes back = SeamAt(blocks, chunk.end() - size);
+  return back < front ? Fit{chunk.size - size, back} : Fit{Bytes(0), front};
+}
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_CORE_SEAM_H_

@@ -1,0 +1,79 @@
+// Which devices we serve, and which of them a pool or an address belongs to.
+//
+// A device's default pool names the device in every request (XLA's cuda_async allocator, and only it, allocates from
+// the default pool; memory of other kinds, such as collective memory or separate temporary buffers, comes from
+// elsewhere), so a request needs no question to the driver about the current device.
+#ifndef GMLAKE_PJRT_DEVICE_REGISTRY_H_
+#define GMLAKE_PJRT_DEVICE_REGISTRY_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cc/base/status.h"
+#include "cc/driver/driver.h"
+#include "cc/pjrt/devices/housekeeper.h"
+#include "cc/pjrt/devices/options.h"
+#include "cc/pjrt/devices/served_device.h"
+
+namespace gmlake {
+
+// Model: a list of served devices that only grows. Invariant: a device in the list is complete and stays for good.
+// Threads: any; requests read the list without a lock, Serve appends under one. Cost of a look-up: a few nanoseconds.
+class DeviceRegistry {
+ public:
+  static constexpr int kMaxDevices = 64;
+
+  explicit DeviceRegistry(Options options);
+  ~DeviceRegistry();
+
+  // Makes these devices, or with an empty list all of the process, ready to be served: all of them or, on failure, no
+  // new one. A device that is served already stays as it is. Loads the driver at the first call.
+  Status Serve(const std::vector<int>& ordinals, const ClientWishes& wishes = {});
+
+  // Null where the pool or ordinal is none of ours.
+  ServedDevice* ForPool(const void* pool) const;
+  ServedDevice* Find(int ordinal) const;
+  // Takes back a lease, whichever device it is of. False: it is none of ours, and nothing was done.
+  bool Free(void* pointer, StreamHandle stream) const;
+  // Whether it is a lease of one of the devices.
+  bool Owns(const void* pointer) const;
+  // To be called before `stream`, of whichever device, is destroyed.
+  void RetireStream(StreamHandle stream) const;
+
+  std::vector<ServedDevice*> Devices() const;
+  int num_devices() const { return count_.load(std::memory_order_acquire); }
+
+  // Gives all idle memory back to the devices.
+  void ReleaseIdleMemory() const;
+  // The same and the host's, after the last client is gone.
+  void Retire() const;
+  // The process ends: no more work in the background.
+  void StopHousekeeping();
+
+ private:
+  Status LoadDriver();
+  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> OpenMissing(const std::vector<int>& ordinals,
+                                                                   const Options& options) const;
+  bool IsWanted(const CudaDevice& device, const std::vector<int>& ordinals) const;
+  void Append(std::unique_ptr<ServedDevice> device);
+  void StartHousekeeping();
+
+  const Options options_;
+
+  std::mutex mutex_;                          // for Serve
+  std::unique_ptr<CudaFunctions> cuda_;       // guarded by mutex_
+  std::vector<CudaDevice> visible_;           // guarded by mutex_
+  std::unique_ptr<Housekeeper> housekeeper_;  // guarded by mutex_
+
+  std::array<const void*, kMaxDevices> pools_{};
+  std::array<std::unique_ptr<ServedDevice>, kMaxDevices> devices_;
+  std::atomic<int> count_{0};  // entries below it are complete
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_DEVICE_REGISTRY_H_

@@ -1,0 +1,53 @@
+#include "cc/pjrt/devices/housekeeper.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "cc/pjrt/patch/fence.h"
+
+namespace gmlake {
+namespace {
+
+// The host's signals are for the host's threads: a thread inherits the mask under which it is made.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &former_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
+
+ private:
+  sigset_t former_;
+};
+
+}  // namespace
+
+Housekeeper::Housekeeper(std::function<void()> work, std::chrono::milliseconds period)
+    : work_(std::move(work)), period_(period) {
+  const BlockedSignals blocked;
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Housekeeper::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+// What the host had no memory for is tried again at the next call.
+void Housekeeper::Run() {
+  while (PauseUnlessStopped()) Attempt(work_);
+}
+
+bool Housekeeper::PauseUnlessStopped() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return !wake_.wait_for(lock, period_, [this] { return stopped_; });
+}
+
+}  // namespace gmlake

@@ -1,0 +1,17 @@
+// The entry through which JAX runs a program, so that what it asks for meanwhile carries the program's name as a label:
+// "jit_train_step", inside whatever the user has annotated.
+#ifndef GMLAKE_PJRT_LABEL_ENTRIES_H_
+#define GMLAKE_PJRT_LABEL_ENTRIES_H_
+
+#include "cc/base/status.h"
+#include "cc/pjrt/patch/table_edit.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// To be called last of all that replace entries of `api`: the present ones are called. `stock` answers questions.
+Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_LABEL_ENTRIES_H_

@@ -1,0 +1,21 @@
+// The functions that take the place of entries of the stock plugin's PJRT table. Each calls the entry it replaces.
+#ifndef GMLAKE_PJRT_TABLE_ENTRIES_H_
+#define GMLAKE_PJRT_TABLE_ENTRIES_H_
+
+#include "cc/base/status.h"
+#include "cc/pjrt/entries/activity.h"
+#include "cc/pjrt/devices/device_registry.h"
+#include "cc/pjrt/patch/table_edit.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// To be called once, before the first of them is put in place. `stock` holds the entries as they were.
+Status PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity);
+
+// Replaces the entries for clients, errors and statistics.
+Status WrapEntries(PJRT_Api* api, TableEdit* edit);
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_TABLE_ENTRIES_H_

@@ -1,0 +1,39 @@
+// Copies that the host framework was asked for and has perhaps not even queued: it does so on threads of its own, after
+// the call that asked has returned, so that no stream shows them yet. While there are any, a device must not fall
+// asleep.
+#ifndef GMLAKE_PJRT_TRANSFERS_H_
+#define GMLAKE_PJRT_TRANSFERS_H_
+
+#include <vector>
+
+#include "cc/pjrt/gates/sleep_gate.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Model: the gate counts each copy for the devices that it touches until the framework's event says that it is over.
+// Threads: any. Cost: one callback for each copy; never on the path of a program that runs. (Running one queues its
+// work before the call returns, waiting for copies of its arguments if need be.)
+class Transfers {
+ public:
+  // Both must outlive every copy.
+  Transfers(const PJRT_Api* stock, SleepGate* gate) : stock_(stock), gate_(gate) {}
+
+  // Until `event`, which stays the caller's. `ordinals`: of the devices; negative ones are none of ours.
+  void Watch(PJRT_Event* event, const std::vector<int>& ordinals);
+  // Until the buffer has its contents.
+  void WatchBuffer(PJRT_Buffer* buffer, const std::vector<int>& ordinals);
+
+ private:
+  struct Copy;
+
+  void Watch(PJRT_Event* event, bool is_ours, const std::vector<int>& ordinals);
+  void End(Copy* copy, PJRT_Error* error);
+
+  const PJRT_Api* stock_;
+  SleepGate* gate_;
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_TRANSFERS_H_

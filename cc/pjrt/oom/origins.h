@@ -1,0 +1,40 @@
+// Where the plugin's errors and events come from: which call has returned an error, which device an event is about. An
+// out-of-memory error is told of the right refusal by that (shortages.h).
+#ifndef GMLAKE_PJRT_ORIGINS_H_
+#define GMLAKE_PJRT_ORIGINS_H_
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "cc/pjrt/oom/shortages.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// Model: the errors and events that are alive and of which something is known. Threads: any. Cost: a load for an object
+// of which nothing is known while nothing is known of any.
+class Origins {
+ public:
+  void Note(const PJRT_Error* error, Origin origin);
+  void Note(const PJRT_Event* event, int device);
+  std::optional<Origin> Of(const PJRT_Error* error) const;
+  std::optional<int> DeviceOf(const PJRT_Event* event) const;
+  // It is about to be destroyed.
+  void Forget(const PJRT_Error* error);
+  void Forget(const PJRT_Event* event);
+
+ private:
+  bool IsEmpty() const { return count_.load(std::memory_order_acquire) == 0; }
+  void Count() { count_.store(errors_.size() + events_.size(), std::memory_order_release); }
+
+  std::atomic<size_t> count_{0};
+  mutable std::mutex mutex_;
+  std::unordered_map<const PJRT_Error*, Origin> errors_;  // guarded by mutex_
+  std::unordered_map<const PJRT_Event*, int> events_;     // guarded by mutex_
+};
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_ORIGINS_H_

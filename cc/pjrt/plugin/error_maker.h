@@ -1,0 +1,44 @@
+// Errors of ours in the stock plugin's own form: every question that the host may ask about an error, now or in a later
+// version of PJRT, is answered by the plugin; only the text and the code are ours.
+#ifndef GMLAKE_PJRT_ERROR_MAKER_H_
+#define GMLAKE_PJRT_ERROR_MAKER_H_
+
+#include <string>
+
+#include "cc/base/status.h"
+#include "cc/pjrt/plugin/error_texts.h"
+#include "cc/pjrt/patch/fence.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// To be called once, before the first entry is replaced. Makes the error that is given out when the host has not even
+// memory for an error; kNotSupported where the plugin makes none.
+Status PrepareErrors(const PJRT_Api& stock, ErrorTexts* texts);
+
+// An error with this text. The plugin makes it, because it is called with arguments that it must refuse.
+PJRT_Error* MakeError(const PJRT_Api& stock, ErrorTexts* texts, const std::string& text,
+                      PJRT_Error_Code code = PJRT_Error_Code_FAILED_PRECONDITION);
+
+// The error of a call that an exception ended. Never null, and needs no memory if there is none.
+PJRT_Error* ErrorOfException(const char* what);
+// Whether it is the one that was made in advance, which is given out again and again and never destroyed.
+bool IsSpareError(const PJRT_Error* error);
+
+// Entries of the PJRT table: an error, where the entry can return one.
+struct AnswerAsPjrt {
+  template <typename Result, typename... Args>
+  static Result Answer(const char* what, Args...) {
+    if constexpr (std::is_pointer_v<Result>) return ErrorOfException(what);
+  }
+};
+
+// `kEntry` as TableEdit takes it.
+template <auto kEntry>
+constexpr auto FencedEntry() {
+  return Fence<kEntry, AnswerAsPjrt>::Wrap();
+}
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_ERROR_MAKER_H_
