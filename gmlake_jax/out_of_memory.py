@@ -79,7 +79,7 @@ def on_oom(callback: Callback) -> OnOom:
     with _lock:
         _callbacks.append(handle)
         _ensure_thread()
-        open_library().answer_shortages(True)
+        open_library().answer_oom_events(True)
     return handle
 
 
@@ -112,14 +112,14 @@ def _answer_one(library: Library, question: dict[str, Any]) -> None:
     try:
         may_retry = any(_ask(callback, OutOfMemory(**question)) for callback in _in_force())
     finally:
-        library.answer_shortage(may_retry)
+        library.answer_oom_event(may_retry)
 
 
 def _answer_while_asked() -> None:
     library = open_library()
     try:
         while _in_force():
-            question = library.next_shortage(_PATIENCE_MS)
+            question = library.next_oom_event(_PATIENCE_MS)
             if question is not None:
                 _answer_one(library, question)
     finally:
@@ -155,7 +155,7 @@ def _stop() -> None:
     global _thread
     if _thread is not None:
         _thread = None
-        open_library().answer_shortages(False)
+        open_library().answer_oom_events(False)
 
 
 # A thread that is still in native code when the interpreter ends takes the process down. It may be about to wait
@@ -168,5 +168,5 @@ def _stop_at_exit() -> None:
         threads = list(_started)
     end = time.monotonic() + _MOST_AT_EXIT_S
     while (alive := [thread for thread in threads if thread.is_alive()]) and time.monotonic() < end:
-        open_library().answer_shortages(False)
+        open_library().answer_oom_events(False)
         alive[0].join(timeout=0.02)

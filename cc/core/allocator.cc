@@ -110,7 +110,7 @@ StatusOr<Placement> Allocator::PlaceInOrder(Bytes size, StreamHandle stream) {
 bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const {
   if (placement.ok() || placement.status().code() != StatusCode::kOutOfMemory) return false;
   const Bytes room = memory_.space.free_bytes() + (books_.bytes_limit - memory_.reserved());
-  return size <= room && !order_.HasProven(memory_.ticks());
+  return size <= room && !order_.HasProven(memory_.epoch());
 }
 
 bool Allocator::Free(Address address, StreamHandle stream) {
@@ -189,7 +189,7 @@ void Allocator::Maintain() {
   journal_.OnMaintenance();
   RetryPending();
   if (!reclaimer_.OverBudget(budget_) || !order_.MayUnmap().ok()) return;
-  order_.Poll(memory_.ticks());
+  order_.Poll(memory_.epoch());
   reclaimer_.EnforceBudget(budget_);
 }
 
@@ -304,7 +304,7 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {
     given += reclaimer_.Trim(target);
-    const bool all = memory_.reserved() <= target || order_.HasProven(memory_.ticks());
+    const bool all = memory_.reserved() <= target || order_.HasProven(memory_.epoch());
     if (all || waits == kMostWaits || !AwaitDevice(lock).ok()) break;
   }
   return given;
@@ -312,13 +312,13 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
 
 // Waits until the device is done with all that is free now.
 Status Allocator::AwaitDevice(std::unique_lock<std::mutex>* lock) {
-  StatusOr<Mark> mark = order_.Record(memory_.ticks());
-  if (!mark.ok()) return mark.status();
+  StatusOr<Fence> fence = order_.Record(memory_.epoch());
+  if (!fence.ok()) return fence.status();
   ++books_.num_device_waits;
   lock->unlock();
-  const Status done = order_.Wait(&*mark);
+  const Status done = order_.Wait(&*fence);
   lock->lock();
-  if (done.ok()) order_.Prove(*mark);
+  if (done.ok()) order_.Prove(*fence);
   return done;
 }
 
@@ -332,7 +332,7 @@ Status Allocator::AwaitPending(std::unique_lock<std::mutex>* lock) {
 // Is the device done with all that is free? Nobody else uses the allocator any more.
 bool Allocator::ProveAll(std::unique_lock<std::mutex>* lock) {
   if (!AwaitPending(lock).ok()) return false;
-  return order_.HasProven(memory_.ticks()) || AwaitDevice(lock).ok();
+  return order_.HasProven(memory_.epoch()) || AwaitDevice(lock).ok();
 }
 
 Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) {

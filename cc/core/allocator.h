@@ -17,16 +17,16 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
+#include "cc/core/journal.h"
 #include "cc/core/mapping/address_source.h"
 #include "cc/core/mapping/counting_driver.h"
-#include "cc/core/journal.h"
-#include "cc/core/tables/lease_table.h"
-#include "cc/core/ranges/memory.h"
-#include "cc/core/placer.h"
 #include "cc/core/mapping/reclaimer.h"
+#include "cc/core/mapping/stream_order.h"
+#include "cc/core/placer.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/core/sleep/sleeper.h"
 #include "cc/core/small_pool.h"
-#include "cc/core/mapping/stream_order.h"
+#include "cc/core/tables/lease_table.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/host_copier.h"
 #include "cc/telemetry/history.h"
@@ -142,7 +142,7 @@ class Allocator {
   std::string CheckInvariants() const;
 
  private:
-  // A lease whose last stream could not be ordered yet: it, or the home stream, was being captured. Once the stream is
+  // A lease whose last stream could not be ordered yet: it, or the owner stream, was being captured. Once the stream is
   // gone, its end is kept, or the number of the debt that must be settled.
   struct PendingFree {
     ChunkId chunk;
@@ -188,7 +188,7 @@ class Allocator {
   StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
   bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
   Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
-  Status AwaitMark(const Mark& mark, std::chrono::milliseconds patience);
+  Status AwaitFence(const Fence& fence, std::chrono::milliseconds patience);
   Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
   std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
   std::string CheckSpace() const;

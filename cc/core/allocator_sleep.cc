@@ -118,20 +118,20 @@ std::unordered_set<ChunkId> Allocator::LeasesTagged(const std::vector<int32_t>& 
 Status Allocator::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock) {
   AwaitPending(lock).IgnoreError();  // what is still pending says why
   if (!pending_.empty()) return FreedInCapture();
-  const StatusOr<Mark> mark = order_.Record(memory_.ticks());
-  if (!mark.ok()) return mark.status();
+  const StatusOr<Fence> fence = order_.Record(memory_.epoch());
+  if (!fence.ok()) return fence.status();
   lock->unlock();
-  Status done = AwaitMark(*mark, patience);
+  Status done = AwaitFence(*fence, patience);
   if (done.ok()) done = copier_->AwaitDevice();
   lock->lock();
-  if (done.ok()) order_.Prove(*mark);
+  if (done.ok()) order_.Prove(*fence);
   return done;
 }
 
-Status Allocator::AwaitMark(const Mark& mark, std::chrono::milliseconds patience) {
+Status Allocator::AwaitFence(const Fence& fence, std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() +
                         std::clamp<std::chrono::milliseconds>(patience, std::chrono::milliseconds(0), kLongest);
-  for (const StreamEnd& end : mark.events) {
+  for (const StreamEnd& end : fence.events) {
     const Status done = AwaitEnd(*end, deadline);
     if (!done.ok()) return done;
   }

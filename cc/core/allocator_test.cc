@@ -13,7 +13,7 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 const StreamHandle kOther{reinterpret_cast<void*>(2)};
 
 class AllocatorTest : public testing::Test {
@@ -25,7 +25,7 @@ class AllocatorTest : public testing::Test {
     EXPECT_EQ(driver_.violations(), std::vector<std::string>());
   }
 
-  Address Get(Bytes size, StreamHandle stream = kHome) {
+  Address Get(Bytes size, StreamHandle stream = kOwner) {
     StatusOr<Address> address = allocator_.Allocate(size, stream);
     EXPECT_TRUE(address.ok()) << address.status().message();
     return address.ok() ? *address : Address();
@@ -40,7 +40,7 @@ class AllocatorTest : public testing::Test {
       if (i % 2 == 0) {
         kept.push_back(all[i]);
       } else {
-        EXPECT_TRUE(allocator_.Free(all[i], kHome));
+        EXPECT_TRUE(allocator_.Free(all[i], kOwner));
       }
     }
     return kept;
@@ -54,7 +54,7 @@ class AllocatorTest : public testing::Test {
 
 TEST_F(AllocatorTest, GrowsThenSplits) {
   const Address first = Get(MiB(16));
-  EXPECT_TRUE(allocator_.Free(first, kHome));
+  EXPECT_TRUE(allocator_.Free(first, kOwner));
   EXPECT_EQ(Get(MiB(8)), first);
   EXPECT_EQ(CountOf(Way::kGrow), 1);
   EXPECT_EQ(CountOf(Way::kSplit), 1);
@@ -65,9 +65,9 @@ TEST_F(AllocatorTest, AnswersForItsLeasesOnly) {
   EXPECT_TRUE(allocator_.Owns(address));
   EXPECT_FALSE(allocator_.Owns(address + Bytes(256)));
   EXPECT_EQ(*allocator_.RequestedSize(address), Bytes(1000));
-  EXPECT_FALSE(allocator_.Free(Address(4096), kHome));
-  EXPECT_TRUE(allocator_.Free(address, kHome));
-  EXPECT_FALSE(allocator_.Free(address, kHome));
+  EXPECT_FALSE(allocator_.Free(Address(4096), kOwner));
+  EXPECT_TRUE(allocator_.Free(address, kOwner));
+  EXPECT_FALSE(allocator_.Free(address, kOwner));
 }
 
 TEST_F(AllocatorTest, EveryAddressIsAligned) {
@@ -87,7 +87,7 @@ TEST_F(AllocatorTest, StitchesWhatIsScattered) {
 TEST_F(AllocatorTest, TheSameStitchCostsNothingTwice) {
   MakeHoles(MiB(8), MiB(256));
   const Address large = Get(MiB(128));
-  allocator_.Free(large, kHome);
+  allocator_.Free(large, kOwner);
   const int64_t calls = allocator_.Stats().driver_calls.memory_calls();
   EXPECT_EQ(Get(MiB(128)), large);
   EXPECT_EQ(CountOf(Way::kReuse), 1);
@@ -120,7 +120,7 @@ TEST_F(AllocatorTest, NoTwoLeasesShareAByte) {
 TEST_F(AllocatorTest, RefusesBeyondTheLimitAndStaysAsItWas) {
   Get(MiB(100));
   const AllocatorStats before = allocator_.Stats();
-  EXPECT_EQ(allocator_.Allocate(MiB(200), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator_.Allocate(MiB(200), kOwner).status().code(), StatusCode::kOutOfMemory);
   const AllocatorStats after = allocator_.Stats();
   EXPECT_EQ(after.bytes_reserved, before.bytes_reserved);
   EXPECT_EQ(after.driver_calls.memory_calls(), before.driver_calls.memory_calls());
@@ -137,14 +137,14 @@ TEST_F(AllocatorTest, SmallRequestsShareASlab) {
 }
 
 TEST_F(AllocatorTest, OneStreamRecordsNothing) {
-  for (int i = 0; i < 10; ++i) allocator_.Free(Get(MiB(8)), kHome);
+  for (int i = 0; i < 10; ++i) allocator_.Free(Get(MiB(8)), kOwner);
   EXPECT_EQ(allocator_.Stats().driver_calls.record_event, 0);
 }
 
 TEST_F(AllocatorTest, AnotherStreamWaitsForHome) {
   const Address address = Get(MiB(8));
-  driver_.Launch(kHome, address, MiB(8));
-  allocator_.Free(address, kHome);
+  driver_.Launch(kOwner, address, MiB(8));
+  allocator_.Free(address, kOwner);
   EXPECT_EQ(Get(MiB(8), kOther), address);
   EXPECT_EQ(allocator_.Stats().num_stream_waits, 1);
 }
@@ -171,19 +171,19 @@ TEST_F(AllocatorTest, AFreeDuringCaptureWaits) {
 
 TEST_F(AllocatorTest, CaptureForbidsMappingButNotReuse) {
   const Address address = Get(MiB(8));
-  allocator_.Free(address, kHome);
-  driver_.SetCapturing(kHome, true);
+  allocator_.Free(address, kOwner);
+  driver_.SetCapturing(kOwner, true);
   EXPECT_EQ(Get(MiB(8)), address);
-  EXPECT_EQ(allocator_.Allocate(MiB(64), kHome).status().code(), StatusCode::kFailedPrecondition);
-  driver_.SetCapturing(kHome, false);
+  EXPECT_EQ(allocator_.Allocate(MiB(64), kOwner).status().code(), StatusCode::kFailedPrecondition);
+  driver_.SetCapturing(kOwner, false);
   Get(MiB(64));
 }
 
 TEST_F(AllocatorTest, AStreamThatIsRetiredIsWaitedForAndNotTouchedAgain) {
   const Address address = Get(MiB(8));
-  driver_.Launch(kHome, address, MiB(8));
-  allocator_.Free(address, kHome);
-  ASSERT_TRUE(allocator_.RetireStream(kHome).ok());
+  driver_.Launch(kOwner, address, MiB(8));
+  allocator_.Free(address, kOwner);
+  ASSERT_TRUE(allocator_.RetireStream(kOwner).ok());
   const int64_t recorded = allocator_.Stats().driver_calls.record_event;
   EXPECT_EQ(Get(MiB(8), kOther), address);
   EXPECT_TRUE(allocator_.Free(address, kOther));
@@ -192,9 +192,9 @@ TEST_F(AllocatorTest, AStreamThatIsRetiredIsWaitedForAndNotTouchedAgain) {
 }
 
 TEST_F(AllocatorTest, RetiringAnotherStreamLeavesHomeAsItIs) {
-  allocator_.Free(Get(MiB(8)), kHome);
+  allocator_.Free(Get(MiB(8)), kOwner);
   ASSERT_TRUE(allocator_.RetireStream(kOther).ok());
-  allocator_.Free(Get(MiB(8)), kHome);
+  allocator_.Free(Get(MiB(8)), kOwner);
   EXPECT_EQ(allocator_.Stats().driver_calls.record_event, 0);
 }
 
@@ -224,7 +224,7 @@ TEST_F(AllocatorTest, PreallocationHoldsBlocksAndLeasesNothing) {
   const int64_t calls = stats.driver_calls.memory_calls();
   const Address all = Get(MiB(256));
   EXPECT_EQ(allocator_.Stats().driver_calls.memory_calls(), calls);
-  allocator_.Free(all, kHome);
+  allocator_.Free(all, kOwner);
 }
 
 // Far below the limit, though all of it is held, blocks are split and not cut.
@@ -237,7 +237,7 @@ TEST_F(AllocatorTest, WhatWasPreallocatedIsNoPeakThatPlacingWouldHeed) {
 
 TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
   const std::vector<Address> kept = MakeHoles(MiB(8), MiB(256));
-  allocator_.Free(Get(MiB(128)), kHome);
+  allocator_.Free(Get(MiB(128)), kOwner);
   allocator_.Trim(Bytes(0));
   EXPECT_EQ(allocator_.Stats().bytes_reserved, MiB(128));
   EXPECT_EQ(driver_.memory_in_use(), MiB(128));
@@ -247,20 +247,20 @@ TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
 // Half of a range is leased; the blocks of the other half can go, and what is left still works.
 TEST_F(AllocatorTest, TrimTakesIdleBlocksOutOfARangeInUse) {
   MakeHoles(MiB(8), MiB(256));
-  allocator_.Free(Get(MiB(128)), kHome);
+  allocator_.Free(Get(MiB(128)), kOwner);
   const Address part = Get(MiB(64));
   const size_t num_pieces = driver_.Resolve(part, MiB(64)).size();
   EXPECT_EQ(CountOf(Way::kReuse), 1);
   EXPECT_EQ(allocator_.Trim(Bytes(0)), MiB(64));
   EXPECT_EQ(allocator_.CheckInvariants(), "");
   EXPECT_EQ(driver_.Resolve(part, MiB(64)).size(), num_pieces);
-  EXPECT_TRUE(allocator_.Free(part, kHome));
+  EXPECT_TRUE(allocator_.Free(part, kOwner));
   EXPECT_EQ(Get(MiB(64)), part);
 }
 
 TEST_F(AllocatorTest, ABlockThatWillNotComeOutOfARangeInUseStays) {
   MakeHoles(MiB(8), MiB(256));
-  allocator_.Free(Get(MiB(128)), kHome);
+  allocator_.Free(Get(MiB(128)), kOwner);
   const Address part = Get(MiB(64));
   const size_t num_pieces = driver_.Resolve(part, MiB(64)).size();
   driver_.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
@@ -271,8 +271,8 @@ TEST_F(AllocatorTest, ABlockThatWillNotComeOutOfARangeInUseStays) {
 
 TEST_F(AllocatorTest, TrimWaitsForQueuedWork) {
   const Address address = Get(MiB(64));
-  driver_.Launch(kHome, address, MiB(64));
-  allocator_.Free(address, kHome);
+  driver_.Launch(kOwner, address, MiB(64));
+  allocator_.Free(address, kOwner);
   allocator_.Trim(Bytes(0));
   EXPECT_EQ(allocator_.Stats().bytes_reserved, Bytes(0));
 }
@@ -281,14 +281,14 @@ TEST_F(AllocatorTest, TheLimitCanSinkToWhatIsInUse) {
   const Address address = Get(MiB(64));
   EXPECT_EQ(allocator_.SetLimit(MiB(32)).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(allocator_.Stats().bytes_limit, MiB(256));
-  allocator_.Free(address, kHome);
+  allocator_.Free(address, kOwner);
   EXPECT_TRUE(allocator_.SetLimit(MiB(32)).ok());
   EXPECT_LE(allocator_.Stats().bytes_reserved, MiB(32));
 }
 
 TEST_F(AllocatorTest, SurvivesADeviceThatOthersFill) {
   driver_.SetForeignMemory(GiB(4) - MiB(16));
-  EXPECT_EQ(allocator_.Allocate(MiB(64), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator_.Allocate(MiB(64), kOwner).status().code(), StatusCode::kOutOfMemory);
   EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
   Get(MiB(16));
 }
@@ -300,15 +300,15 @@ TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
   thresholds.spare_per_seams = GiB(1).count();
   thresholds.request_per_own = 1;
   Allocator allocator(&driver, {MiB(256), {}, thresholds});
-  const Address idle = *allocator.Allocate(MiB(64), kHome);
-  for (Bytes size : {MiB(64), MiB(64), MiB(56)}) ASSERT_TRUE(allocator.Allocate(size, kHome).ok());
-  driver.Launch(kHome, idle, MiB(64));
-  allocator.Free(idle, kHome);
+  const Address idle = *allocator.Allocate(MiB(64), kOwner);
+  for (Bytes size : {MiB(64), MiB(64), MiB(56)}) ASSERT_TRUE(allocator.Allocate(size, kOwner).ok());
+  driver.Launch(kOwner, idle, MiB(64));
+  allocator.Free(idle, kOwner);
   int num_waits = 0;
   driver.OnWait([&] { ++num_waits; });
-  ASSERT_TRUE(allocator.Allocate(MiB(20), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(20), kOwner).ok());
   EXPECT_EQ(num_waits, 0);
-  ASSERT_TRUE(allocator.Allocate(MiB(20), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(20), kOwner).ok());
   EXPECT_EQ(num_waits, 1);
   EXPECT_EQ(allocator.Stats().driver_calls.release, 1);
   EXPECT_EQ(allocator.CheckInvariants(), "");
@@ -320,10 +320,10 @@ TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
 TEST(AllocatorSeams, BeyondTheBudgetABlockIsCut) {
   FakeDriver driver(GiB(8));
   Allocator allocator(&driver, {GiB(4)});
-  allocator.Free(*allocator.Allocate(GiB(3) + MiB(512), kHome), kHome);
-  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  allocator.Free(*allocator.Allocate(GiB(3) + MiB(512), kOwner), kOwner);
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   EXPECT_EQ(allocator.Stats().driver_calls.release, 0);
-  ASSERT_TRUE(allocator.Allocate(MiB(200), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(200), kOwner).ok());
   EXPECT_EQ(allocator.Stats().driver_calls.release, 1);
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
@@ -333,9 +333,9 @@ TEST(AllocatorDoubt, ARangeThatWouldNotComeOffIsNotTouchedAgain) {
   FakeDriver driver(GiB(4));
   Allocator allocator(&driver, {MiB(64), {/*mappings=*/4, /*bytes=*/MiB(1)}});
   std::vector<Address> leases;
-  for (int i = 0; i < 8; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
-  for (int i = 0; i < 8; i += 2) allocator.Free(leases[i], kHome);
-  allocator.Free(*allocator.Allocate(MiB(32), kHome), kHome);
+  for (int i = 0; i < 8; ++i) leases.push_back(*allocator.Allocate(MiB(8), kOwner));
+  for (int i = 0; i < 8; i += 2) allocator.Free(leases[i], kOwner);
+  allocator.Free(*allocator.Allocate(MiB(32), kOwner), kOwner);
   driver.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
   allocator.Maintain();
   driver.StopFailing();
@@ -352,10 +352,10 @@ TEST(AllocatorEnd, LeavesNothingBehind) {
   {
     Allocator allocator(&driver, {MiB(256)});
     std::vector<Address> leases;
-    for (int i = 0; i < 32; ++i) leases.push_back(*allocator.Allocate(MiB(8), kHome));
-    for (int i = 0; i < 32; i += 2) allocator.Free(leases[i], kHome);
-    leases.push_back(*allocator.Allocate(MiB(128), kHome));
-    for (int i = 1; i < 33; i += i < 31 ? 2 : 1) allocator.Free(leases[i], kHome);
+    for (int i = 0; i < 32; ++i) leases.push_back(*allocator.Allocate(MiB(8), kOwner));
+    for (int i = 0; i < 32; i += 2) allocator.Free(leases[i], kOwner);
+    leases.push_back(*allocator.Allocate(MiB(128), kOwner));
+    for (int i = 1; i < 33; i += i < 31 ? 2 : 1) allocator.Free(leases[i], kOwner);
   }
   EXPECT_EQ(driver.memory_in_use(), Bytes(0));
   EXPECT_EQ(driver.num_reservations(), 0);

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kInterrupted(5);   // for so long no thread waits
 
 // XLA tries a refused request again and again, on the thread that was refused. A thread that has waited in vain does
 // not wait again until something was freed, or a second later.
-struct Disappointment {
+struct FailedWait {
   const void* allocator = nullptr;
   int64_t frees = 0;
   std::chrono::steady_clock::time_point until;
@@ -27,7 +27,7 @@ struct Disappointment {
   }
 };
 
-thread_local Disappointment last_wait;
+thread_local FailedWait last_wait;
 
 // False: the wait is to end.
 bool Pause(const InterruptCheck& interrupted, std::unique_lock<std::mutex>* lock) {

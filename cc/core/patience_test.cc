@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 constexpr milliseconds kLong(20000);
 
 class PatienceTest : public testing::Test {
@@ -32,7 +32,7 @@ class PatienceTest : public testing::Test {
 
   static bool IsRefusedAfter(milliseconds wait, Allocator* allocator) {
     const auto start = steady_clock::now();
-    EXPECT_FALSE(allocator->Allocate(MiB(100), kHome).ok());
+    EXPECT_FALSE(allocator->Allocate(MiB(100), kOwner).ok());
     return steady_clock::now() - start >= wait;
   }
 
@@ -41,13 +41,13 @@ class PatienceTest : public testing::Test {
 
 TEST_F(PatienceTest, ALeaseThatEndsInTimeServesTheNextRequest) {
   Allocator allocator(&driver_, With(kLong, milliseconds(0)));
-  const Address first = *allocator.Allocate(MiB(100), kHome);
+  const Address first = *allocator.Allocate(MiB(100), kOwner);
   const auto start = steady_clock::now();
   std::thread late([&] {
     std::this_thread::sleep_for(milliseconds(30));
-    allocator.Free(first, kHome);
+    allocator.Free(first, kOwner);
   });
-  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   EXPECT_GE(steady_clock::now() - start, milliseconds(25));
   late.join();
   EXPECT_EQ(allocator.Stats().num_failures, 0);
@@ -56,28 +56,28 @@ TEST_F(PatienceTest, ALeaseThatEndsInTimeServesTheNextRequest) {
 
 TEST_F(PatienceTest, HasAnEnd) {
   Allocator allocator(&driver_, With(milliseconds(30), kLong));
-  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   const auto start = steady_clock::now();
-  EXPECT_EQ(allocator.Allocate(MiB(100), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator.Allocate(MiB(100), kOwner).status().code(), StatusCode::kOutOfMemory);
   EXPECT_GE(steady_clock::now() - start, milliseconds(25));
   EXPECT_EQ(allocator.Stats().num_failures, 1);
 }
 
 TEST_F(PatienceTest, WhoWaitedInVainDoesNotWaitAgainUntilSomethingIsFreed) {
   Allocator allocator(&driver_, With(milliseconds(300), milliseconds(0)));
-  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
-  const Address small = *allocator.Allocate(MiB(2), kHome);
-  EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
+  const Address small = *allocator.Allocate(MiB(2), kOwner);
+  EXPECT_FALSE(allocator.Allocate(MiB(100), kOwner).ok());
   int waits = 0;
   for (int i = 0; i < 20; ++i) waits += IsRefusedAfter(milliseconds(300), &allocator);
   EXPECT_LT(waits, 5);  // some may be held up by a busy machine
-  allocator.Free(small, kHome);
+  allocator.Free(small, kOwner);
   EXPECT_TRUE(IsRefusedAfter(milliseconds(290), &allocator));
 }
 
 TEST_F(PatienceTest, WhatTheLimitNeverAllowsIsRefusedAtOnce) {
   Allocator allocator(&driver_, With(kLong, kLong));
-  EXPECT_EQ(allocator.Allocate(MiB(129), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator.Allocate(MiB(129), kOwner).status().code(), StatusCode::kOutOfMemory);
 }
 
 TEST_F(PatienceTest, ADeviceThatOthersLeaveInTimeServes) {
@@ -87,25 +87,25 @@ TEST_F(PatienceTest, ADeviceThatOthersLeaveInTimeServes) {
     std::this_thread::sleep_for(milliseconds(30));
     driver_.SetForeignMemory(Bytes(0));
   });
-  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   neighbour.join();
 }
 
 TEST_F(PatienceTest, WithoutBeingAskedNobodyWaitsForTheDevice) {
   Allocator allocator(&driver_, With(milliseconds(0), milliseconds(0)));
   driver_.SetForeignMemory(MiB(200));
-  EXPECT_EQ(allocator.Allocate(MiB(100), kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator.Allocate(MiB(100), kOwner).status().code(), StatusCode::kOutOfMemory);
 }
 
 // Somebody else's work may still be queued on what comes free while another stream waits for it.
 TEST_F(PatienceTest, WhatAWaiterGetsIsInOrderForItsStream) {
   const StreamHandle other{reinterpret_cast<void*>(2)};
   Allocator allocator(&driver_, With(kLong, milliseconds(0)));
-  const Address first = *allocator.Allocate(MiB(100), kHome);
+  const Address first = *allocator.Allocate(MiB(100), kOwner);
   std::thread late([&] {
     std::this_thread::sleep_for(milliseconds(30));
-    driver_.Launch(kHome, first, MiB(100), /*owner=*/1);
-    allocator.Free(first, kHome);
+    driver_.Launch(kOwner, first, MiB(100), /*owner=*/1);
+    allocator.Free(first, kOwner);
   });
   const StatusOr<Address> second = allocator.Allocate(MiB(100), other);
   late.join();
@@ -119,13 +119,13 @@ TEST_F(PatienceTest, AWaiterNoticesThatTheDeviceFellAsleep) {
   AllocatorOptions options = With(kLong, milliseconds(0));
   options.copier = &copier;
   Allocator allocator(&driver_, options);
-  ASSERT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   const auto start = steady_clock::now();
   std::thread sleeper([&] {
     std::this_thread::sleep_for(milliseconds(30));
     EXPECT_TRUE(allocator.Sleep({}).ok());
   });
-  EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_FALSE(allocator.Allocate(MiB(100), kOwner).ok());
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
   sleeper.join();
   EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
@@ -139,17 +139,17 @@ TEST_F(PatienceTest, WhoWaitedForTheDeviceNoticesThatItFellAsleep) {
   options.thresholds.spare_per_seams = GiB(1).count();
   options.thresholds.request_per_own = 1;
   Allocator allocator(&driver_, options);
-  const Address idle = *allocator.Allocate(MiB(32), kHome);
-  for (Bytes size : {MiB(32), MiB(32), MiB(28)}) ASSERT_TRUE(allocator.Allocate(size, kHome).ok());
-  driver_.Launch(kHome, idle, MiB(32));
-  allocator.Free(idle, kHome);
-  ASSERT_TRUE(allocator.Allocate(MiB(10), kHome).ok());
+  const Address idle = *allocator.Allocate(MiB(32), kOwner);
+  for (Bytes size : {MiB(32), MiB(32), MiB(28)}) ASSERT_TRUE(allocator.Allocate(size, kOwner).ok());
+  driver_.Launch(kOwner, idle, MiB(32));
+  allocator.Free(idle, kOwner);
+  ASSERT_TRUE(allocator.Allocate(MiB(10), kOwner).ok());
   driver_.OnWait([&] {
     driver_.FinishAll();
     if (allocator.IsAsleep()) return;
     EXPECT_TRUE(allocator.Sleep({}).ok());
   });
-  EXPECT_EQ(allocator.Allocate(MiB(10), kHome).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(allocator.Allocate(MiB(10), kOwner).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(allocator.IsAsleep());
   EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
 }
@@ -172,7 +172,7 @@ struct Interrupts {
 // The refusal of a request on a thread that has not waited yet.
 Status RefusedOnAFreshThread(Allocator* allocator) {
   Status refused;
-  std::thread([&] { refused = allocator->Allocate(MiB(100), kHome).status(); }).join();
+  std::thread([&] { refused = allocator->Allocate(MiB(100), kOwner).status(); }).join();
   return refused;
 }
 
@@ -203,7 +203,7 @@ TEST_F(InterruptedWaitTest, AnInterruptEndsAWait) {
   EXPECT_EQ(interrupts_.watched, 1);
   EXPECT_EQ(interrupts_.ended, 1);
   driver_.SetForeignMemory(Bytes(0));
-  EXPECT_TRUE(allocator.Allocate(MiB(100), kHome).ok());
+  EXPECT_TRUE(allocator.Allocate(MiB(100), kOwner).ok());
   EXPECT_EQ(interrupts_.watched, 1) << "a request that is served at once watches nothing";
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
@@ -214,9 +214,9 @@ TEST_F(InterruptedWaitTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
   const auto start = steady_clock::now();
   std::thread([&] {
     interrupts_.pending = true;
-    EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+    EXPECT_FALSE(allocator.Allocate(MiB(100), kOwner).ok());
     interrupts_.pending = false;
-    EXPECT_FALSE(allocator.Allocate(MiB(100), kHome).ok());
+    EXPECT_FALSE(allocator.Allocate(MiB(100), kOwner).ok());
   }).join();
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
   EXPECT_EQ(interrupts_.watched, 1);
@@ -255,12 +255,12 @@ TEST_F(InterruptedWaitTest, NobodyWatchesForInterruptsOfAShortWait) {
 
 TEST_F(PatienceTest, DemandIsThePeakSinceItWasLastAsked) {
   Allocator allocator(&driver_, With(milliseconds(0), milliseconds(0)));
-  const Address large = *allocator.Allocate(MiB(64), kHome);
-  allocator.Free(large, kHome);
+  const Address large = *allocator.Allocate(MiB(64), kOwner);
+  allocator.Free(large, kOwner);
   EXPECT_EQ(allocator.TakeDemand().peak, MiB(64));
   EXPECT_EQ(allocator.TakeDemand().peak, Bytes(0));
   const int64_t requests = allocator.TakeDemand().requests;
-  ASSERT_TRUE(allocator.Allocate(MiB(2), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(2), kOwner).ok());
   EXPECT_EQ(allocator.TakeDemand().requests, requests + 1);
   EXPECT_GE(allocator.TakeDemand().reserved, MiB(64));
 }

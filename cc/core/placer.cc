@@ -20,35 +20,36 @@ bool IsOutOfMemory(const StatusOr<Placement>& placement) {
 }  // namespace
 
 StatusOr<Placement> Placer::Place(const Request& request) {
-  const Outlook outlook = Look(request);
-  StatusOr<Placement> placement = PlaceBy(request, outlook);
-  if (!outlook.thrifty || !IsOutOfMemory(placement) || ShouldWait(request)) return placement;
-  return PlaceBy(request, LookAway(request));
+  const Candidate candidate = FindCandidate(request);
+  StatusOr<Placement> placement = PlaceBy(request, candidate);
+  if (!candidate.avoids_seams || !IsOutOfMemory(placement) || ShouldWait(request)) return placement;
+  return PlaceBy(request, FindCandidateIgnoringSeams(request));
 }
 
-StatusOr<Placement> Placer::PlaceBy(const Request& request, const Outlook& outlook) {
-  if (outlook.may_split() && !outlook.tail) return Split(outlook.free, outlook.fit.offset, request.size, Way::kSplit);
+StatusOr<Placement> Placer::PlaceBy(const Request& request, const Candidate& candidate) {
+  if (candidate.may_split() && !candidate.tail)
+    return Split(candidate.free, candidate.fit.offset, request.size, Way::kSplit);
   Placement placement;
-  if (!request.at_home && Reuse(request, outlook, &placement)) return placement;
-  if (outlook.may_split()) return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
-  return MapMore(request, outlook);
+  if (!request.at_home && Reuse(request, candidate, &placement)) return placement;
+  if (candidate.may_split()) return Remember(request, Split(candidate.free, Bytes(0), request.size, Way::kSplit));
+  return MapMore(request, candidate);
 }
 
 // What comes first of reuse and the tail, where seams do not matter and there is a tail with room.
 Placement Placer::PlaceAtTail(const Request& request) {
-  Outlook outlook;
-  outlook.free = memory_->space.TailFit(request.size);
-  if (outlook.free == kNone) return Placement();
-  outlook.tail = true;
+  Candidate candidate;
+  candidate.free = memory_->space.TailFit(request.size);
+  if (candidate.free == kNone) return Placement();
+  candidate.tail = true;
   Placement placement;
-  if (memory_->ranges.HasRecipes(request.size) && Reuse(request, outlook, &placement)) return placement;
-  return Remember(request, Split(outlook.free, Bytes(0), request.size, Way::kSplit));
+  if (memory_->ranges.HasCachedStitches(request.size) && Reuse(request, candidate, &placement)) return placement;
+  return Remember(request, Split(candidate.free, Bytes(0), request.size, Way::kSplit));
 }
 
 // Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
 bool Placer::ShouldWait(const Request& request) const {
   const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;
-  return request.may_wait && IsNear(request.limit) && !order_->HasProven(memory_->ticks()) &&
+  return request.may_wait && IsNear(request.limit) && !order_->HasProven(memory_->epoch()) &&
          memory_->blocks.seamed_bytes() > most;
 }
 
@@ -66,9 +67,9 @@ Status Placer::Preallocate(const Request& request) {
 }
 
 ChunkId Placer::TakeContiguous(const Request& request) {
-  const Outlook outlook = Look(request);
-  const bool taken = outlook.may_split() && !outlook.tail;
-  return taken ? memory_->space.Take(outlook.free, outlook.fit.offset, request.size) : kNone;
+  const Candidate candidate = FindCandidate(request);
+  const bool taken = candidate.may_split() && !candidate.tail;
+  return taken ? memory_->space.Take(candidate.free, candidate.fit.offset, request.size) : kNone;
 }
 
 ChunkId Placer::TakeFragment(Bytes size, const Request& request) {
@@ -85,50 +86,50 @@ bool Placer::IsInGranule(const Chunk& chunk) const {
 }
 
 // As if seams cost nothing.
-Placer::Outlook Placer::LookAway(const Request& request) const {
-  Outlook outlook;
-  outlook.free = Room(request.size);
-  outlook.tail = outlook.free != kNone && memory_->chunks[outlook.free].tail;
-  return outlook;
+Placer::Candidate Placer::FindCandidateIgnoringSeams(const Request& request) const {
+  Candidate candidate;
+  candidate.free = Room(request.size);
+  candidate.tail = candidate.free != kNone && memory_->chunks[candidate.free].tail;
+  return candidate;
 }
 
-Placer::Outlook Placer::Look(const Request& request) const {
-  Outlook outlook = LookAway(request);
-  if (request.at_home) return LookForSlab(request, outlook);
-  if (!IsNear(request.limit)) return outlook;
-  if (outlook.free != kNone) outlook.fit = FitIn(memory_->chunks[outlook.free], request.size);
-  const bool costs = outlook.free == kNone || outlook.fit.seam > Bytes(0);
-  if (costs && IsOverSeamBudget(request)) BeThrifty(request, &outlook);
-  return outlook;
+Placer::Candidate Placer::FindCandidate(const Request& request) const {
+  Candidate candidate = FindCandidateIgnoringSeams(request);
+  if (request.at_home) return CandidateForSlab(request, candidate);
+  if (!IsNear(request.limit)) return candidate;
+  if (candidate.free != kNone) candidate.fit = FitIn(memory_->chunks[candidate.free], request.size);
+  const bool costs = candidate.free == kNone || candidate.fit.seam > Bytes(0);
+  if (costs && IsOverSeamBudget(request)) AvoidSeams(request, &candidate);
+  return candidate;
 }
 
 // A slab may outlive all that lies beside it, so it would keep a seam that is there anyhow, too.
-Placer::Outlook Placer::LookForSlab(const Request& request, Outlook outlook) const {
-  outlook.thrifty = IsOverSeamBudget(request);
-  outlook.wasteful = outlook.thrifty && outlook.free != kNone;
-  return outlook;
+Placer::Candidate Placer::CandidateForSlab(const Request& request, Candidate candidate) const {
+  candidate.avoids_seams = IsOverSeamBudget(request);
+  candidate.adds_seam = candidate.avoids_seams && candidate.free != kNone;
+  return candidate;
 }
 
 bool Placer::IsOverSeamBudget(const Request& request) const {
   return memory_->blocks.seamed_bytes() > SeamBudget(request);
 }
 
-void Placer::BeThrifty(const Request& request, Outlook* outlook) const {
-  const bool has_room = outlook->free != kNone;
-  if (has_room && FindNeatRoom(request.size, outlook)) return;
-  outlook->thrifty = true;
-  outlook->wasteful = has_room;
+void Placer::AvoidSeams(const Request& request, Candidate* candidate) const {
+  const bool has_room = candidate->free != kNone;
+  if (has_room && FindSeamlessFit(request.size, candidate)) return;
+  candidate->avoids_seams = true;
+  candidate->adds_seam = has_room;
 }
 
 // A larger chunk than the best fit, in which no seam is added.
-bool Placer::FindNeatRoom(Bytes size, Outlook* outlook) const {
+bool Placer::FindSeamlessFit(Bytes size, Candidate* candidate) const {
   bool found = false;
   memory_->space.ForEachLarger(size, [&](ChunkId id) {
     const Fit fit = FitIn(memory_->chunks[id], size);
     if (fit.seam > Bytes(0)) return false;
-    outlook->free = id;
-    outlook->fit = fit;
-    outlook->tail = false;
+    candidate->free = id;
+    candidate->fit = fit;
+    candidate->tail = false;
     return found = true;
   });
   return found;
@@ -136,7 +137,7 @@ bool Placer::FindNeatRoom(Bytes size, Outlook* outlook) const {
 
 // A tail is used from the front, so that it stays in one piece.
 Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
-  if (!chunk.tail) return NeatestFit(memory_->blocks, chunk, size);
+  if (!chunk.tail) return FitWithFewestSeams(memory_->blocks, chunk, size);
   return {Bytes(0), chunk.size == size ? Bytes(0) : SeamAt(memory_->blocks, chunk.address + size)};
 }
 
@@ -146,43 +147,44 @@ Bytes Placer::SeamBudget(const Request& request) const {
   return request.at_home ? std::min(spare, request.limit / t.limit_per_seams) : spare;
 }
 
-bool Placer::Reuse(const Request& request, const Outlook& outlook, Placement* placement) {
-  const bool may_take_tail = outlook.tail && !outlook.wasteful;
+bool Placer::Reuse(const Request& request, const Candidate& candidate, Placement* placement) {
+  const bool may_take_tail = candidate.tail && !candidate.adds_seam;
   const int64_t tail_use =
-      may_take_tail ? marks_.Find(request.size, memory_->chunks[outlook.free].address) : TailMarks::kNever;
-  const Recipe* recipe = memory_->ranges.FindRecipe(request.size, tail_use, /*neat=*/outlook.thrifty);
-  if (recipe != nullptr) {
-    *placement = LeaseFrom(recipe->range, recipe->offset, request, Way::kReuse);
+      may_take_tail ? tail_history_.Find(request.size, memory_->chunks[candidate.free].address) : TailHistory::kNever;
+  const CachedStitch* stitch =
+      memory_->ranges.FindCachedStitch(request.size, tail_use, /*seamless=*/candidate.avoids_seams);
+  if (stitch != nullptr) {
+    *placement = LeaseFrom(stitch->range, stitch->offset, request, Way::kReuse);
     return true;
   }
-  return !may_take_tail && ReusePart(request, outlook, placement);
+  return !may_take_tail && ReusePart(request, candidate, placement);
 }
 
-bool Placer::ReusePart(const Request& request, const Outlook& outlook, Placement* placement) {
+bool Placer::ReusePart(const Request& request, const Candidate& candidate, Placement* placement) {
   if (request.size > memory_->space.free_bytes()) return false;
-  const Spot spot = memory_->ranges.room().FindSpot(request.size, /*neat=*/outlook.thrifty);
+  const Spot spot = memory_->ranges.room().FindSpot(request.size, /*seamless=*/candidate.avoids_seams);
   if (spot.range == kNone) return false;
-  memory_->ranges.AddRecipe(request.size, spot.range, spot.offset, request.number);
+  memory_->ranges.AddCachedStitch(request.size, spot.range, spot.offset, request.number);
   *placement = LeaseFrom(spot.range, spot.offset, request, Way::kReuse);
   return true;
 }
 
 Placement Placer::Remember(const Request& request, const Placement& placement) {
-  marks_.Mark(request.size, placement.address, request.number);
+  tail_history_.Add(request.size, placement.address, request.number);
   return placement;
 }
 
-StatusOr<Placement> Placer::MapMore(const Request& request, const Outlook& outlook) {
+StatusOr<Placement> Placer::MapMore(const Request& request, const Candidate& candidate) {
   Status status = order_->MayMap(request.stream);
   if (!status.ok()) return status;
-  if (request.at_home) return outlook.thrifty ? PlaceInOwnBlock(request) : Grow(request, Headroom(request));
-  return outlook.wasteful ? StitchOrGrow(request, outlook) : GrowOrStitch(request, outlook);
+  if (request.at_home) return candidate.avoids_seams ? PlaceInOwnBlock(request) : Grow(request, Headroom(request));
+  return candidate.adds_seam ? StitchOrGrow(request, candidate) : GrowOrStitch(request, candidate);
 }
 
-StatusOr<Placement> Placer::GrowOrStitch(const Request& request, const Outlook& outlook) {
+StatusOr<Placement> Placer::GrowOrStitch(const Request& request, const Candidate& candidate) {
   StatusOr<Placement> slack = Grow(request, GrowthAllowance(InputOf(request)));
   if (!IsOutOfMemory(slack)) return slack;
-  StatusOr<Placement> stitched = StitchOrGrow(request, outlook);
+  StatusOr<Placement> stitched = StitchOrGrow(request, candidate);
   if (!IsOutOfMemory(stitched)) return stitched;
   StatusOr<Placement> grown = Grow(request, Headroom(request));
   return IsRefusedByLimit(grown, request.size) ? stitched : grown;
@@ -200,19 +202,19 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
 }
 
 // A stitch that creates as much as plain growth would has no advantage over it.
-StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook) {
+StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Candidate& candidate) {
   StitchPlan plan = planner_.Plan(request.size, IsNear(request.limit));
-  if (outlook.thrifty) plan = Recut(request, plan);
-  return outlook.thrifty && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, outlook, plan);
+  if (candidate.avoids_seams) plan = Recut(request, plan);
+  return candidate.avoids_seams && AddsSeam(plan) ? OutOfMemory(request.size) : StitchOrGrow(request, candidate, plan);
 }
 
-StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Outlook& outlook, const StitchPlan& plan) {
+StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Candidate& candidate, const StitchPlan& plan) {
   const Bytes missing = AlignUp(plan.more.missing, memory_->blocks.granularity());
-  if (!outlook.wasteful) {
+  if (!candidate.adds_seam) {
     StatusOr<Placement> grown = Grow(request, std::min(missing, Headroom(request)));
     if (!IsOutOfMemory(grown)) return grown;
   }
-  if (missing > (outlook.wasteful ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
+  if (missing > (candidate.adds_seam ? Bytes(0) : Headroom(request))) return OutOfMemory(request.size);
   const Address home = HomeOf(plan, missing);
   if (home.is_null()) return Stitch(request, plan);
   return TakeHome(request, home, Way::kSplit);
@@ -237,7 +239,7 @@ Address Placer::HomeOf(const Selection& selection) const {
 StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {
   StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request), request.may_wait);
   if (!range.ok()) return range.status();
-  memory_->ranges.AddRecipe(request.size, *range, plan.offset, request.number);
+  memory_->ranges.AddCachedStitch(request.size, *range, plan.offset, request.number);
   return LeaseFrom(*range, plan.offset, request, Way::kStitch);
 }
 

@@ -21,14 +21,14 @@
 #include "cc/base/status.h"
 #include "cc/core/mapping/address_source.h"
 #include "cc/core/mapping/grower.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/reclaimer.h"
 #include "cc/core/mapping/recutter.h"
-#include "cc/core/tables/seam.h"
 #include "cc/core/mapping/stitch_mapper.h"
-#include "cc/core/policy/stitch_plan.h"
 #include "cc/core/mapping/stream_order.h"
-#include "cc/core/tables/tail_marks.h"
+#include "cc/core/policy/stitch_plan.h"
+#include "cc/core/ranges/memory.h"
+#include "cc/core/tables/seam.h"
+#include "cc/core/tables/tail_history.h"
 #include "cc/telemetry/stats.h"
 
 namespace gmlake {
@@ -86,14 +86,14 @@ class Placer {
 
  private:
   // What there is to say of a request against the present state.
-  struct Outlook {
-    ChunkId free = kNone;   // a chunk with room, or kNone
-    bool tail = false;      // it is a tail
-    Fit fit;                // where in it
-    bool thrifty = false;   // too much is lost to seams already
-    bool wasteful = false;  // ... and this split would add to it
+  struct Candidate {
+    ChunkId free = kNone;       // a chunk with room, or kNone
+    bool tail = false;          // it is a tail
+    Fit fit;                    // where in it
+    bool avoids_seams = false;  // too much is lost to seams already
+    bool adds_seam = false;     // ... and this split would add to it
 
-    bool may_split() const { return free != kNone && !wasteful; }
+    bool may_split() const { return free != kNone && !adds_seam; }
   };
 
   bool IsOverSeamBudget(const Request& request) const;
@@ -101,29 +101,29 @@ class Placer {
   StatusOr<Placement> PlaceInOwnBlock(const Request& request);
   StatusOr<Placement> GrowOwnBlock(const Request& request, Bytes most);
   Placement TakeHome(const Request& request, Address home, Way way);
-  Outlook LookForSlab(const Request& request, Outlook outlook) const;
-  bool ReusePart(const Request& request, const Outlook& outlook, Placement* placement);
+  Candidate CandidateForSlab(const Request& request, Candidate candidate) const;
+  bool ReusePart(const Request& request, const Candidate& candidate, Placement* placement);
   ChunkId Room(Bytes size) const;
-  void BeThrifty(const Request& request, Outlook* outlook) const;
-  bool FindNeatRoom(Bytes size, Outlook* outlook) const;
+  void AvoidSeams(const Request& request, Candidate* candidate) const;
+  bool FindSeamlessFit(Bytes size, Candidate* candidate) const;
   Fit FitIn(const Chunk& chunk, Bytes size) const;
   Placement Remember(const Request& request, const Placement& placement);
-  StatusOr<Placement> PlaceBy(const Request& request, const Outlook& outlook);
-  Outlook Look(const Request& request) const;
-  Outlook LookAway(const Request& request) const;
+  StatusOr<Placement> PlaceBy(const Request& request, const Candidate& candidate);
+  Candidate FindCandidate(const Request& request) const;
+  Candidate FindCandidateIgnoringSeams(const Request& request) const;
   bool ShouldWait(const Request& request) const;
   Bytes SeamBudget(const Request& request) const;
   Placement Split(ChunkId free, Bytes offset, Bytes size, Way way) {
     const ChunkId chunk = memory_->space.Take(free, offset, size);
     return {chunk, way, memory_->chunks[chunk].address};
   }
-  bool Reuse(const Request& request, const Outlook& outlook, Placement* placement);
-  StatusOr<Placement> MapMore(const Request& request, const Outlook& outlook);
-  StatusOr<Placement> GrowOrStitch(const Request& request, const Outlook& outlook);
+  bool Reuse(const Request& request, const Candidate& candidate, Placement* placement);
+  StatusOr<Placement> MapMore(const Request& request, const Candidate& candidate);
+  StatusOr<Placement> GrowOrStitch(const Request& request, const Candidate& candidate);
   // Creates what is missing at the best place, if that is not more than `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
-  StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook);
-  StatusOr<Placement> StitchOrGrow(const Request& request, const Outlook& outlook, const StitchPlan& plan);
+  StatusOr<Placement> StitchOrGrow(const Request& request, const Candidate& candidate);
+  StatusOr<Placement> StitchOrGrow(const Request& request, const Candidate& candidate, const StitchPlan& plan);
   Address HomeOf(const StitchPlan& plan, Bytes missing) const;
   Address HomeOf(const Selection& selection) const;
   StatusOr<Placement> Stitch(const Request& request, const StitchPlan& plan);
@@ -137,7 +137,7 @@ class Placer {
   Driver* driver_;
   Memory* memory_;
   StreamOrder* order_;
-  TailMarks marks_;
+  TailHistory tail_history_;
   Grower grower_;
   StitchPlanner planner_;
   StitchMapper mapper_;

@@ -15,11 +15,11 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 
 class SleepBooksTest : public testing::Test {
  protected:
-  Address Get(Bytes size) { return *allocator_.Allocate(size, kHome); }
+  Address Get(Bytes size) { return *allocator_.Allocate(size, kOwner); }
   // The number at the beginning of the lease.
   uint64_t ReadAsleep(Address address, Bytes size) {
     std::vector<char> bytes(static_cast<size_t>(size.count()), 'x');
@@ -127,7 +127,7 @@ TEST(SleepThreads, OneThreadAtATimeHasTheCopier) {
   TestingCopier inner(&driver);
   LonelyCopier copier(&inner);
   Allocator allocator(&driver, {MiB(256), {}, {}, &copier});
-  ASSERT_TRUE(allocator.Allocate(MiB(8), kHome).ok());
+  ASSERT_TRUE(allocator.Allocate(MiB(8), kOwner).ok());
   std::atomic<bool> done{false};
   std::thread preparing([&] {
     while (!done) {

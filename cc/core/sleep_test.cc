@@ -12,7 +12,7 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 const StreamHandle kOther{reinterpret_cast<void*>(2)};
 constexpr int32_t kDisposable = 7;
 
@@ -44,13 +44,13 @@ class World {
   }
 
   Held Get(Bytes size) {
-    const StatusOr<Address> address = allocator_.Allocate(size, kHome);
+    const StatusOr<Address> address = allocator_.Allocate(size, kOwner);
     EXPECT_TRUE(address.ok()) << address.status().message();
     const Held held{*address, size, next_ += 1000000007};
     copier_.Write(held.address, held.size, held.value);
     return held;
   }
-  void Free(const Held& held) { EXPECT_TRUE(allocator_.Free(held.address, kHome)); }
+  void Free(const Held& held) { EXPECT_TRUE(allocator_.Free(held.address, kOwner)); }
 
   void ExpectIntact() {
     for (const Held& held : held_) {
@@ -140,7 +140,7 @@ TEST(SleepTest, CanBeRepeatedAndServesInBetween) {
 TEST(SleepTest, ServesNothingWhileItSleeps) {
   World world;
   ASSERT_TRUE(world.Sleep().ok());
-  const StatusOr<Address> refused = world.allocator_.Allocate(MiB(1), kHome);
+  const StatusOr<Address> refused = world.allocator_.Allocate(MiB(1), kOwner);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(refused.status().message().find("asleep"), std::string::npos);
   EXPECT_EQ(world.Sleep().code(), StatusCode::kFailedPrecondition);
@@ -243,7 +243,7 @@ TEST(SleepTest, WhatSleepsCanBeReadFromTheHost) {
 TEST(SleepTest, IsRefusedWhileWorkIsQueued) {
   World world;
   const Held& held = world.held_[0];
-  world.driver_.Launch(kHome, held.address, held.size);
+  world.driver_.Launch(kOwner, held.address, held.size);
   world.copier_.OnCopy([] { FAIL() << "copied under work"; });
   const Status refused = world.Sleep();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
@@ -257,9 +257,9 @@ TEST(SleepTest, IsRefusedWhileWorkIsQueued) {
 
 TEST(SleepTest, IsRefusedDuringACapture) {
   World world;
-  world.driver_.SetCapturing(kHome, true);
+  world.driver_.SetCapturing(kOwner, true);
   EXPECT_EQ(world.Sleep().code(), StatusCode::kFailedPrecondition);
-  world.driver_.SetCapturing(kHome, false);
+  world.driver_.SetCapturing(kOwner, false);
   world.driver_.SetCapturing(kOther, true);
   EXPECT_TRUE(world.allocator_.Free(world.held_.back().address, kOther));
   world.held_.pop_back();
@@ -352,7 +352,7 @@ TEST(SleepTest, LeasesMayEndWhileTheirBytesAreCopied) {
 TEST(SleepTest, ATrimThatWaitedFindsTheDeviceAsleep) {
   World world;
   const Held work = world.Get(MiB(12));
-  world.driver_.Launch(kHome, work.address, work.size);
+  world.driver_.Launch(kOwner, work.address, work.size);
   world.Free(work);
   bool slept = false;
   world.driver_.OnWait([&] {

@@ -6,10 +6,10 @@
 #define GMLAKE_CORE_SMALL_POOL_H_
 
 #include "cc/base/bytes.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/core/tables/chunk.h"
 #include "cc/core/tables/chunk_list.h"
 #include "cc/core/tables/lease_table.h"
-#include "cc/core/ranges/memory.h"
 
 namespace gmlake {
 

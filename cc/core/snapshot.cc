@@ -47,8 +47,8 @@ AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) c
   stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes() - sleeper_.unmapped();
   stats.bytes_asleep = memory_.asleep;
   stats.bytes_on_host = sleeper_.on_host();
-  stats.bytes_quarantined = memory_.wreckage.bytes + memory_.quarantined_blocks;
-  stats.num_quarantined_blocks = memory_.wreckage.blocks + memory_.num_quarantined_blocks;
+  stats.bytes_quarantined = memory_.unreleased.bytes + memory_.quarantined_blocks;
+  stats.num_quarantined_blocks = memory_.unreleased.blocks + memory_.num_quarantined_blocks;
   stats.largest_free_block = memory_.space.LargestFree();
   stats.bytes_stitchable = std::max(stats.largest_free_block, placer_.stitcher().Available());
   // What grows is added to what can be stitched; a free piece inside a block can only be had as it is.

@@ -11,7 +11,7 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(16)};
+const StreamHandle kOwner{reinterpret_cast<void*>(16)};
 
 class SnapshotTest : public testing::Test {
  protected:
@@ -22,7 +22,7 @@ class SnapshotTest : public testing::Test {
   }
 
   Address Get(Bytes size) {
-    const StatusOr<Address> address = allocator_.Allocate(size, kHome);
+    const StatusOr<Address> address = allocator_.Allocate(size, kOwner);
     EXPECT_TRUE(address.ok()) << address.status().message();
     return address.ok() ? *address : Address();
   }
@@ -31,7 +31,7 @@ class SnapshotTest : public testing::Test {
   void MakeHoles() {
     std::vector<Address> all;
     for (int i = 0; i < 32; ++i) all.push_back(Get(MiB(8)));
-    for (int i = 1; i < 32; i += 2) allocator_.Free(all[i], kHome);
+    for (int i = 1; i < 32; i += 2) allocator_.Free(all[i], kOwner);
   }
 
   Recording ReadRecording() {
@@ -107,7 +107,7 @@ TEST_F(SnapshotTest, ALeaseKnowsItsStreamSizeAndLabel) {
 }
 
 TEST_F(SnapshotTest, MemoryInDoubtIsMarked) {
-  allocator_.Free(Get(MiB(16)), kHome);
+  allocator_.Free(Get(MiB(16)), kOwner);
   driver_.FinishAll();
   driver_.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
   allocator_.Trim(Bytes(0));
@@ -162,10 +162,10 @@ TEST_F(SnapshotTest, ARecordingTellsEveryStepInOrder) {
 }
 
 TEST_F(SnapshotTest, ARefusalALimitAndATrimAreRecorded) {
-  allocator_.Free(Get(MiB(16)), kHome);
+  allocator_.Free(Get(MiB(16)), kOwner);
   driver_.FinishAll();
   allocator_.Record(100);
-  EXPECT_FALSE(allocator_.Allocate(GiB(1), kHome).ok());
+  EXPECT_FALSE(allocator_.Allocate(GiB(1), kOwner).ok());
   EXPECT_TRUE(allocator_.SetLimit(MiB(128)).ok());
   EXPECT_EQ(allocator_.Trim(Bytes(0)), MiB(16));
   const std::vector<Event> events = ReadRecording().events;
@@ -185,14 +185,14 @@ TEST_F(SnapshotTest, ATrackByNameSeesOnlyItsOwnLeases) {
   const Address later = Get(MiB(8));
   SetCurrentLabel(kNoLabel);
   Get(MiB(32));
-  allocator_.Free(early, kHome);
+  allocator_.Free(early, kOwner);
   TrackStats stats;
   ASSERT_TRUE(allocator_.ReadTrack(id, &stats, /*end=*/false));
   EXPECT_EQ(stats.bytes_at_start, MiB(4).count());
   EXPECT_EQ(stats.peak_bytes, MiB(12).count());
   EXPECT_EQ(stats.bytes_in_use, MiB(8).count());
   EXPECT_EQ(stats.num_allocs, 1);
-  allocator_.Free(later, kHome);
+  allocator_.Free(later, kOwner);
   ASSERT_TRUE(allocator_.ReadTrack(id, &stats, /*end=*/true));
   EXPECT_EQ(stats.bytes_in_use, 0);
   EXPECT_FALSE(allocator_.ReadTrack(id, &stats, /*end=*/true));
@@ -202,7 +202,7 @@ TEST_F(SnapshotTest, ATrackOfEverythingSeesStitchesAndRefusals) {
   MakeHoles();
   const int64_t id = allocator_.BeginTrack("");
   Get(MiB(128));
-  EXPECT_FALSE(allocator_.Allocate(MiB(8), kHome).ok());
+  EXPECT_FALSE(allocator_.Allocate(MiB(8), kOwner).ok());
   TrackStats stats;
   ASSERT_TRUE(allocator_.ReadTrack(id, &stats, /*end=*/true));
   EXPECT_EQ(stats.bytes_at_start, MiB(128).count());
@@ -222,7 +222,7 @@ TEST_F(SnapshotTest, NumbersOfAFragmentedDevice) {
   EXPECT_EQ(stats.largest_servable, MiB(128)) << "the limit is reached, so nothing grows";
   EXPECT_EQ(stats.bytes_created, MiB(256));
   EXPECT_EQ(stats.bytes_released, Bytes(0));
-  EXPECT_TRUE(allocator_.Allocate(stats.largest_servable, kHome).ok());
+  EXPECT_TRUE(allocator_.Allocate(stats.largest_servable, kOwner).ok());
 }
 
 TEST_F(SnapshotTest, NumbersOfTheDeviceAndOfOthersOnIt) {
@@ -238,8 +238,8 @@ TEST_F(SnapshotTest, NumbersOfTheDeviceAndOfOthersOnIt) {
 TEST_F(SnapshotTest, WhatIsServableNowHeedsWhatOthersHold) {
   driver_.SetForeignMemory(GiB(4) - MiB(64));
   EXPECT_EQ(allocator_.StatsOfDevice().largest_servable, MiB(64));
-  EXPECT_FALSE(allocator_.Allocate(MiB(66), kHome).ok());
-  EXPECT_TRUE(allocator_.Allocate(MiB(64), kHome).ok());
+  EXPECT_FALSE(allocator_.Allocate(MiB(66), kOwner).ok());
+  EXPECT_TRUE(allocator_.Allocate(MiB(64), kOwner).ok());
 }
 
 TEST_F(SnapshotTest, NumbersOfTheSmallPool) {
@@ -251,7 +251,7 @@ TEST_F(SnapshotTest, NumbersOfTheSmallPool) {
 }
 
 TEST_F(SnapshotTest, GivenBackIsCounted) {
-  allocator_.Free(Get(MiB(16)), kHome);
+  allocator_.Free(Get(MiB(16)), kOwner);
   driver_.FinishAll();
   allocator_.Trim(Bytes(0));
   const AllocatorStats stats = allocator_.Stats();
@@ -262,8 +262,8 @@ TEST_F(SnapshotTest, GivenBackIsCounted) {
 
 TEST_F(SnapshotTest, AWaitForTheDeviceIsCounted) {
   const Address address = Get(MiB(16));
-  driver_.Launch(kHome, address, MiB(16));
-  allocator_.Free(address, kHome);
+  driver_.Launch(kOwner, address, MiB(16));
+  allocator_.Free(address, kOwner);
   EXPECT_EQ(allocator_.Stats().num_device_waits, 0);
   allocator_.Trim(Bytes(0));
   EXPECT_EQ(allocator_.Stats().num_device_waits, 1);

@@ -9,7 +9,7 @@ constexpr size_t kUsualSteps = 16;
 
 }  // namespace
 
-Transaction::Transaction(Driver* driver, Wreckage* wreckage) : driver_(driver), wreckage_(wreckage) {
+Transaction::Transaction(Driver* driver, Unreleased* unreleased) : driver_(driver), unreleased_(unreleased) {
   steps_.reserve(kUsualSteps);
   driver_->BeginRun();
 }
@@ -60,8 +60,8 @@ void Transaction::Undo(const Step& step) {
 // A block whose mapping is stuck keeps its memory whatever we do, so its handle is kept too.
 void Transaction::UndoCreate(const Step& step) {
   if (!IsStuck(step.block) && driver_->Release(step.block).ok()) return;
-  wreckage_->bytes += step.size;
-  ++wreckage_->blocks;
+  unreleased_->bytes += step.size;
+  ++unreleased_->blocks;
 }
 
 void Transaction::UndoReserve(const Step& step) {
@@ -69,14 +69,14 @@ void Transaction::UndoReserve(const Step& step) {
     return step.address <= map.address && map.address < step.address + step.size;
   });
   if (!holds_stuck_map && driver_->FreeAddress(step.address, step.size).ok()) return;
-  ++wreckage_->ranges;
+  ++unreleased_->ranges;
 }
 
 // Fresh mappings were never given to anybody, so no queued work can touch them.
 void Transaction::UndoMap(const Step& step) {
   if (driver_->Unmap(step.address, step.size).ok()) return;
   stuck_maps_.push_back(step);
-  wreckage_->mapped.push_back({step.address, step.size, step.block});
+  unreleased_->mapped.push_back({step.address, step.size, step.block});
 }
 
 bool Transaction::IsStuck(BlockHandle block) const {

@@ -1,8 +1,8 @@
 // A multi-step driver operation that happens wholly or not at all.
 //
 // Each step that succeeds leaves its opposite on the undo list. Commit() drops the list; without it the destructor
-// walks the list backwards. What the driver refuses to take back is handed to the `Wreckage` the caller passed in, and
-// the caller quarantines it. Nothing here knows why blocks are mapped: that is cc/core.
+// walks the list backwards. What the driver refuses to take back is handed to the `Unreleased` the caller passed in,
+// and the caller quarantines it. Nothing here knows why blocks are mapped: that is cc/core.
 #ifndef GMLAKE_DRIVER_TRANSACTION_H_
 #define GMLAKE_DRIVER_TRANSACTION_H_
 
@@ -13,7 +13,7 @@
 namespace gmlake {
 
 // What could not be undone: held by the driver, of no more use to us.
-struct Wreckage {
+struct Unreleased {
   // A mapping that would not come off. Nothing must be mapped at these addresses again, and releasing the block would
   // not give its memory back.
   struct Place {
@@ -32,7 +32,7 @@ struct Wreckage {
 // entry was acknowledged by the driver and not yet undone. Thread rule: one thread. Cost: the driver calls themselves.
 class Transaction {
  public:
-  Transaction(Driver* driver, Wreckage* wreckage);
+  Transaction(Driver* driver, Unreleased* unreleased);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
@@ -60,7 +60,7 @@ class Transaction {
   bool IsStuck(BlockHandle block) const;
 
   Driver* driver_;
-  Wreckage* wreckage_;
+  Unreleased* unreleased_;
   bool committed_ = false;
   std::vector<Step> steps_;
   std::vector<Step> stuck_maps_;  // mappings that would not come off: their block and range must stay

@@ -24,12 +24,12 @@ class TransactionTest : public testing::Test {
   }
 
   FakeDriver driver_{MiB(64)};
-  Wreckage wreckage_;
+  Unreleased unreleased_;
 };
 
 TEST_F(TransactionTest, KeepsWhatIsCommitted) {
   {
-    Transaction transaction(&driver_, &wreckage_);
+    Transaction transaction(&driver_, &unreleased_);
     ASSERT_TRUE(Build(&transaction).ok());
     transaction.Commit();
   }
@@ -38,7 +38,7 @@ TEST_F(TransactionTest, KeepsWhatIsCommitted) {
 
 TEST_F(TransactionTest, UndoesWhatIsNotCommitted) {
   {
-    Transaction transaction(&driver_, &wreckage_);
+    Transaction transaction(&driver_, &unreleased_);
     ASSERT_TRUE(Build(&transaction).ok());
   }
   EXPECT_TRUE(NothingLeft());
@@ -49,48 +49,48 @@ TEST_F(TransactionTest, UndoesAfterAFailureOfAnyStep) {
   for (int step = 0; step < 4; ++step) {
     driver_.FailCalls(step, 1, StatusCode::kDriverError);
     {
-      Transaction transaction(&driver_, &wreckage_);
+      Transaction transaction(&driver_, &unreleased_);
       EXPECT_FALSE(Build(&transaction).ok()) << step;
     }
     EXPECT_TRUE(NothingLeft()) << step;
   }
-  EXPECT_EQ(wreckage_.bytes, Bytes(0));
+  EXPECT_EQ(unreleased_.bytes, Bytes(0));
 }
 
 TEST_F(TransactionTest, TriesAccessOnceMoreWhenNotReady) {
   driver_.FailCalls(3, 1, StatusCode::kNotReady);
-  Transaction transaction(&driver_, &wreckage_);
+  Transaction transaction(&driver_, &unreleased_);
   EXPECT_TRUE(Build(&transaction).ok());
 }
 
 TEST_F(TransactionTest, TriesAccessNoMoreThanTwice) {
   driver_.FailCalls(3, 2, StatusCode::kNotReady);
-  Transaction transaction(&driver_, &wreckage_);
+  Transaction transaction(&driver_, &unreleased_);
   EXPECT_EQ(Build(&transaction).code(), StatusCode::kNotReady);
 }
 
 // The unmap of the undo fails: block and addresses must stay, and are reported.
 TEST_F(TransactionTest, LeavesAStuckMappingAlone) {
   {
-    Transaction transaction(&driver_, &wreckage_);
+    Transaction transaction(&driver_, &unreleased_);
     ASSERT_TRUE(Build(&transaction).ok());
     driver_.FailCalls(0, 1, StatusCode::kDriverError);
   }
   EXPECT_EQ(driver_.num_mappings(), 1);
   EXPECT_EQ(driver_.num_blocks(), 1);
-  EXPECT_EQ(wreckage_.bytes, MiB(2));
-  EXPECT_EQ(wreckage_.blocks, 1);
-  EXPECT_EQ(wreckage_.ranges, 1);
+  EXPECT_EQ(unreleased_.bytes, MiB(2));
+  EXPECT_EQ(unreleased_.blocks, 1);
+  EXPECT_EQ(unreleased_.ranges, 1);
   EXPECT_TRUE(driver_.violations().empty());
 }
 
 TEST_F(TransactionTest, ReportsAStuckBlock) {
   {
-    Transaction transaction(&driver_, &wreckage_);
+    Transaction transaction(&driver_, &unreleased_);
     ASSERT_TRUE(Build(&transaction).ok());
     driver_.FailCalls(1, 1, StatusCode::kDriverError);
   }
-  EXPECT_EQ(wreckage_.bytes, MiB(2));
+  EXPECT_EQ(unreleased_.bytes, MiB(2));
   EXPECT_EQ(driver_.num_reservations(), 0);
 }
 

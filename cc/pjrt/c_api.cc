@@ -1,4 +1,4 @@
-// The C door: each function turns plain C values into calls of the classes behind it. No decision is made here.
+// The C API: each function turns plain C values into calls of the classes behind it. No decision is made here.
 #include "cc/pjrt/abi/c_api.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "cc/pjrt/door.h"
-#include "cc/pjrt/patch/fence.h"
-#include "cc/pjrt/patch/fork_guard.h"
+#include "cc/pjrt/c_api_util.h"
 #include "cc/pjrt/install/installation.h"
 #include "cc/pjrt/install/probe_report.h"
-#include "cc/pjrt/oom/shortages.h"
+#include "cc/pjrt/oom/oom_tracker.h"
+#include "cc/pjrt/patch/exception_barrier.h"
+#include "cc/pjrt/patch/fork_guard.h"
 #include "cc/pjrt/sleep/sleep_entries.h"
 
 namespace {
@@ -53,7 +53,7 @@ int ReadStats(int ordinal, gmlake::AllocatorStats* stats) {
   ServedDevice* device = FindDevice(ordinal);
   if (device == nullptr || stats == nullptr) return -1;
   *stats = device->core().StatsOfDevice();
-  stats->num_soft_failures = gmlake::Shortages::Instance().NumUnnoticed(ordinal);
+  stats->num_soft_failures = gmlake::OomTracker::Instance().NumUnnoticed(ordinal);
   return 0;
 }
 
@@ -160,7 +160,7 @@ int Probe(const char* driver_path, char* text, size_t size) {
 
 template <auto kFunction>
 constexpr auto At() {
-  return gmlake::Fence<kFunction, gmlake::AnswerAsDoor>::Wrap().get();
+  return gmlake::ExceptionBarrier<kFunction, gmlake::AnswerAsCApi>::Wrap().get();
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cc/pjrt/install/environment.h"
-#include "cc/pjrt/patch/fence.h"
 #include "cc/pjrt/install/installation.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/plugin/stock_plugin.h"
 
 namespace {
@@ -57,5 +57,5 @@ const PJRT_Api* Table() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
-  return gmlake::Fence<&Table, gmlake::AnswerAsDoor>::Call();
+  return gmlake::ExceptionBarrier<&Table, gmlake::AnswerAsCApi>::Call();
 }

@@ -1,4 +1,4 @@
-// From the C door to the stock plugin and back.
+// From the C API to the stock plugin and back.
 #include "cc/pjrt/install/installation.h"
 
 #include "cc/pjrt/testing/installation_fixture.h"

@@ -1,4 +1,4 @@
-// The Python module `_gmlake`: the C door of libgmlake_pjrt.so, and the replay (replay_bindings.h). Thin on purpose;
+// The Python module `_gmlake`: the C API of libgmlake_pjrt.so, and the replay (replay_bindings.h). Thin on purpose;
 // what the numbers mean and what the options do is said in gmlake_jax/stats.py and
 // gmlake_jax/config.py.
 //
@@ -80,7 +80,7 @@ void DefineLibrary(nb::module_& m) {
 
 NB_MODULE(_gmlake, m) {
   nanobind::set_leak_warnings(false);  // a daemon thread that is inside a call when the program ends is no leak
-  m.doc() = "The C door of libgmlake_pjrt.so, and the replay of traces.";
+  m.doc() = "The C API of libgmlake_pjrt.so, and the replay of traces.";
   gmlake::DefineLibrary(m);
   gmlake::DefineReplay(m);
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cc/python/library.h"
+#include "cc/python/oom_mailbox.h"
 #include "cc/python/raise.h"
-#include "cc/python/shortage_mailbox.h"
 #include "cc/python/stats_dict.h"
 #include "cc/python/without_gil.h"
 
@@ -23,7 +23,7 @@ namespace {
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
-constexpr std::chrono::seconds kPatience(30);  // for what the program does about a shortage
+constexpr std::chrono::seconds kPatience(30);  // for what the program does about a out-of-memory event
 constexpr int kMostDevices = 64;
 
 void CheckDevice(bool found, int device) {
@@ -32,7 +32,7 @@ void CheckDevice(bool found, int device) {
                "gmlake_jax serves no device " + std::to_string(device) + " in this process"));
 }
 
-// What a function of the C door that explains itself has said.
+// What a function of the C API that explains itself has said.
 Status Said(int result, const char* message) {
   return result == 0 ? OkStatus() : Status(StatusCode::kFailedPrecondition, message);
 }
@@ -69,7 +69,7 @@ nb::dict ToDict(const TrackStats& stats) {
   return result;
 }
 
-nb::dict ToDict(const ShortageNote& note) {
+nb::dict ToDict(const OomNote& note) {
   nb::dict result;
   result["device"] = note.device;
   result["asked_bytes"] = note.asked_bytes;
@@ -82,8 +82,8 @@ nb::dict ToDict(const ShortageNote& note) {
 }
 
 // Never destroyed: a thread may ask while the process ends.
-ShortageMailbox& Mailbox() {
-  static ShortageMailbox* const mailbox = new ShortageMailbox;
+OomMailbox& Mailbox() {
+  static OomMailbox* const mailbox = new OomMailbox;
   return *mailbox;
 }
 
@@ -94,16 +94,16 @@ bool HoldsGil() {
 }
 
 // The thread that answers needs Python's lock, so this one must not keep it meanwhile.
-int AskPython(const GmlakeShortage* shortage) {
-  const ShortageNote note{shortage->device,      shortage->asked_bytes,      shortage->bytes_in_use,
-                          shortage->bytes_limit, shortage->largest_servable, shortage->label,
-                          shortage->report};
+int AskPython(const GmlakeOomEvent* oom_event) {
+  const OomNote note{oom_event->device,      oom_event->asked_bytes,      oom_event->bytes_in_use,
+                     oom_event->bytes_limit, oom_event->largest_servable, oom_event->label,
+                     oom_event->report};
   std::optional<GilReleased> released;
   if (HoldsGil()) released.emplace();
   switch (Mailbox().Ask(note, kPatience)) {
-    case ShortageAnswer::kYes: return GMLAKE_RETRY;
-    case ShortageAnswer::kMeanwhile: return GMLAKE_RETRY_MEANWHILE;
-    case ShortageAnswer::kNo: break;
+    case OomAnswer::kYes: return GMLAKE_RETRY;
+    case OomAnswer::kMeanwhile: return GMLAKE_RETRY_MEANWHILE;
+    case OomAnswer::kNo: break;
   }
   return GMLAKE_NO_RETRY;
 }
@@ -141,7 +141,7 @@ nb::dict ReadTrack(const Library& library, int device, int64_t track, bool end) 
   return ToDict(stats);
 }
 
-nb::object NextShortage(int patience_ms) {
+nb::object NextOomEvent(int patience_ms) {
   const auto note = Unlocked([&] { return Mailbox().Next(std::chrono::milliseconds(patience_ms)); });
   return note.has_value() ? nb::object(ToDict(*note)) : nb::none();
 }
@@ -188,15 +188,15 @@ void DefineWatching(nb::class_<Library>& library) {
           "device"_a, "name"_a, WithoutGil())
       .def("read_track", &ReadTrack, "device"_a, "track"_a, "end"_a)
       .def(
-          "answer_shortages",
+          "answer_oom_events",
           [](const Library& self, bool on) {
-            self.history().on_shortage(on ? &AskPython : nullptr);
+            self.history().on_oom_event(on ? &AskPython : nullptr);
             if (!on) Mailbox().Wake();
           },
           "on"_a)
       .def(
-          "next_shortage", [](const Library&, int patience_ms) { return NextShortage(patience_ms); }, "patience_ms"_a)
-      .def("answer_shortage", [](const Library&, bool may_retry) { Mailbox().Answer(may_retry); }, "may_retry"_a);
+          "next_oom_event", [](const Library&, int patience_ms) { return NextOomEvent(patience_ms); }, "patience_ms"_a)
+      .def("answer_oom_event", [](const Library&, bool may_retry) { Mailbox().Answer(may_retry); }, "may_retry"_a);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The methods of class Library that watch memory: snapshots, recordings, labels, tracks and shortages. The tables come
-// as bytes; gmlake_jax/recording.py makes arrays of them.
+// The methods of class Library that watch memory: snapshots, recordings, labels, tracks and out-of-memory events. The
+// tables come as bytes; gmlake_jax/recording.py makes arrays of them.
 #ifndef GMLAKE_PYTHON_HISTORY_BINDINGS_H_
 #define GMLAKE_PYTHON_HISTORY_BINDINGS_H_
 

@@ -1,4 +1,4 @@
-// libgmlake_pjrt.so as Python's side of the C door sees it: loaded once, never unloaded (XLA holds
+// libgmlake_pjrt.so as Python's side of the C API sees it: loaded once, never unloaded (XLA holds
 // its functions).
 //
 // Every call goes through the table of cc/pjrt/abi/c_api.h; nothing here decides anything.
@@ -62,7 +62,7 @@ class Library {
   };
   StatusOr<DeviceMemory> QueryMemory(int device) const;
 
-  // Snapshots, recordings, labels, tracks, shortages.
+  // Snapshots, recordings, labels, tracks, out-of-memory events.
   const GmlakeHistoryApi& history() const { return *api_->history; }
 
   // The report of the capability probe; not ok (with the report as its message) where a device

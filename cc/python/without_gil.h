@@ -1,4 +1,4 @@
-// Calls of the library without Python's lock. Nearly every function of the C door may wait: for the allocator's lock,
+// Calls of the library without Python's lock. Nearly every function of the C API may wait: for the allocator's lock,
 // while another thread grows, sleeps or gives back, or for the driver. Whoever waits must not stop every other thread
 // of the program, and one of those may hold what is waited for.
 //

@@ -1,10 +1,10 @@
-// The report of a refused request, one screen of text: shortage.h's Report.
+// The report of a refused request, one screen of text: oom_event.h's Report.
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <utility>
 
-#include "cc/report/shortage.h"
+#include "cc/report/oom_event.h"
 
 namespace gmlake {
 namespace {
@@ -32,11 +32,11 @@ Bytes Growth(const AllocatorStats& stats) {
   return stats.bytes_device_total > Bytes(0) ? std::min(room, stats.bytes_device_free) : room;
 }
 
-std::string Head(const Shortage& shortage) {
-  return "[gmlake_jax] out of memory on device " + std::to_string(shortage.device) +
-         (shortage.device_name.empty() ? "" : " (" + shortage.device_name + ")") + "\n" +
-         Line("asked for", shortage.asked, shortage.label.empty() ? "" : "by " + shortage.label) +
-         (shortage.reason.empty() ? "" : "  refused because " + shortage.reason + "\n");
+std::string Head(const OomEvent& oom_event) {
+  return "[gmlake_jax] out of memory on device " + std::to_string(oom_event.device) +
+         (oom_event.device_name.empty() ? "" : " (" + oom_event.device_name + ")") + "\n" +
+         Line("asked for", oom_event.asked, oom_event.label.empty() ? "" : "by " + oom_event.label) +
+         (oom_event.reason.empty() ? "" : "  refused because " + oom_event.reason + "\n");
 }
 
 std::string OptionalLine(const char* what, Bytes size, const std::string& remark) {
@@ -59,12 +59,12 @@ std::string Sizes(const AllocatorStats& stats) {
          Line("could still grow", Growth(stats)) + Line("most in one piece", stats.largest_servable);
 }
 
-std::string Outside(const Shortage& shortage) {
-  const AllocatorStats& stats = shortage.snapshot.stats;
+std::string Outside(const OomEvent& oom_event) {
+  const AllocatorStats& stats = oom_event.snapshot.stats;
   if (stats.bytes_device_total == Bytes(0)) return "";
   std::string text =
       Line("outside gmlake_jax", stats.bytes_outside, "of the device's " + ToString(stats.bytes_device_total));
-  for (const DeviceProcess& process : shortage.processes) {
+  for (const DeviceProcess& process : oom_event.processes) {
     const std::string name = process.is_this ? "this process, in all" : process.name;
     text += Line("", process.used, name + " (pid " + std::to_string(process.pid) + ")");
   }
@@ -95,19 +95,19 @@ struct Group {
   Bytes total() const { return size * count; }
 };
 
-std::string LabelOf(const Shortage& shortage, const LeaseRow& lease) {
+std::string LabelOf(const OomEvent& oom_event, const LeaseRow& lease) {
   const size_t number = static_cast<size_t>(lease.annotation);
-  return lease.annotation < 0 || number >= shortage.labels.size() ? "" : shortage.labels[number];
+  return lease.annotation < 0 || number >= oom_event.labels.size() ? "" : oom_event.labels[number];
 }
 
 // Leases of one size and one label are one group.
-std::vector<Group> LargestGroups(const Shortage& shortage) {
+std::vector<Group> LargestGroups(const OomEvent& oom_event) {
   std::map<std::pair<std::string, int64_t>, Group> groups;
-  for (const LeaseRow& lease : shortage.snapshot.leases) {
-    const std::string label = LabelOf(shortage, lease);
+  for (const LeaseRow& lease : oom_event.snapshot.leases) {
+    const std::string label = LabelOf(oom_event, lease);
     Group& group = groups.try_emplace({label, lease.size}, Group{label, Bytes(lease.size)}).first->second;
     ++group.count;
-    group.oldest_ns = std::max(group.oldest_ns, shortage.snapshot.time_ns - lease.time_ns);
+    group.oldest_ns = std::max(group.oldest_ns, oom_event.snapshot.time_ns - lease.time_ns);
   }
   std::vector<Group> sorted;
   for (const auto& [key, group] : groups) sorted.push_back(group);
@@ -116,9 +116,9 @@ std::vector<Group> LargestGroups(const Shortage& shortage) {
   return sorted;
 }
 
-std::string LargestBuffers(const Shortage& shortage) {
+std::string LargestBuffers(const OomEvent& oom_event) {
   std::string text = "Largest live buffers:\n";
-  for (const Group& group : LargestGroups(shortage)) {
+  for (const Group& group : LargestGroups(oom_event)) {
     const std::string each = std::to_string(group.count) + " x " + ToString(group.size);
     const std::string age = std::to_string(group.oldest_ns / kNsPerSecond) + " s old";
     text += Line(each.c_str(), group.total(), age + (group.label.empty() ? "" : ", " + group.label));
@@ -126,10 +126,10 @@ std::string LargestBuffers(const Shortage& shortage) {
   return text;
 }
 
-std::string ByAnnotation(const Shortage& shortage) {
+std::string ByAnnotation(const OomEvent& oom_event) {
   std::map<std::string, std::pair<Bytes, int64_t>> sums;
-  for (const LeaseRow& lease : shortage.snapshot.leases) {
-    auto& [bytes, count] = sums[LabelOf(shortage, lease)];
+  for (const LeaseRow& lease : oom_event.snapshot.leases) {
+    auto& [bytes, count] = sums[LabelOf(oom_event, lease)];
     bytes += Bytes(lease.size);
     ++count;
   }
@@ -144,9 +144,9 @@ std::string ByAnnotation(const Shortage& shortage) {
   return text;
 }
 
-std::string Advice(const Shortage& shortage) {
-  const AllocatorStats& stats = shortage.snapshot.stats;
-  const Cause cause = CauseOf(shortage.asked, stats);
+std::string Advice(const OomEvent& oom_event) {
+  const AllocatorStats& stats = oom_event.snapshot.stats;
+  const Cause cause = CauseOf(oom_event.asked, stats);
   std::string text = "What to try:\n";
   if (stats.bytes_pending > Bytes(0)) text += "  - wait for queued work (block_until_ready) before this request\n";
   if (cause == Cause::kScattered) text += "  - gmlake_jax.empty_cache(), then the same again\n";
@@ -157,26 +157,26 @@ std::string Advice(const Shortage& shortage) {
             ToString(most) + "\n";
   }
   text += "  - jit with donate_argnums, jax.checkpoint, a smaller batch; delete arrays that are no longer needed\n";
-  if (shortage.saved.empty()) text += "  - GMLAKE_OOM_DIR=folder keeps a snapshot of such a moment\n";
+  if (oom_event.saved.empty()) text += "  - GMLAKE_OOM_DIR=folder keeps a snapshot of such a moment\n";
   return text;
 }
 
-std::string Tail(const Shortage& shortage) {
+std::string Tail(const OomEvent& oom_event) {
   std::string text;
-  if (shortage.earlier > 0) {
+  if (oom_event.earlier > 0) {
     text +=
-        Count(shortage.earlier, "earlier request") + " that did not fit had no consequence: XLA found another way.\n";
+        Count(oom_event.earlier, "earlier request") + " that did not fit had no consequence: XLA found another way.\n";
   }
-  if (!shortage.saved.empty()) text += "Saved: " + shortage.saved + "\n";
+  if (!oom_event.saved.empty()) text += "Saved: " + oom_event.saved + "\n";
   return text;
 }
 
 }  // namespace
 
-std::string Report(const Shortage& shortage) {
-  const AllocatorStats& stats = shortage.snapshot.stats;
-  return Head(shortage) + Sizes(stats) + Outside(shortage) + Stitching(shortage.asked, stats) +
-         LargestBuffers(shortage) + ByAnnotation(shortage) + Advice(shortage) + Tail(shortage);
+std::string Report(const OomEvent& oom_event) {
+  const AllocatorStats& stats = oom_event.snapshot.stats;
+  return Head(oom_event) + Sizes(stats) + Outside(oom_event) + Stitching(oom_event.asked, stats) +
+         LargestBuffers(oom_event) + ByAnnotation(oom_event) + Advice(oom_event) + Tail(oom_event);
 }
 
 }  // namespace gmlake

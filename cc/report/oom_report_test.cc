@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cc/report/shortage.h"
+#include "cc/report/oom_event.h"
 
 namespace gmlake {
 namespace {
@@ -19,14 +19,14 @@ LeaseRow Lease(Bytes size, int32_t annotation, int64_t time_ns) {
 }
 
 // 404 MiB of a limit of 700 MiB are live; the device has 1 GiB, of which others hold 100 MiB.
-Shortage Sample() {
-  Shortage shortage;
-  shortage.device = 1;
-  shortage.device_name = "NVIDIA H200";
-  shortage.asked = MiB(400);
-  shortage.label = "train/jit_step";
-  shortage.labels = {"weights", "batch"};
-  AllocatorStats& stats = shortage.snapshot.stats;
+OomEvent Sample() {
+  OomEvent oom_event;
+  oom_event.device = 1;
+  oom_event.device_name = "NVIDIA H200";
+  oom_event.asked = MiB(400);
+  oom_event.label = "train/jit_step";
+  oom_event.labels = {"weights", "batch"};
+  AllocatorStats& stats = oom_event.snapshot.stats;
   stats.bytes_limit = MiB(700);
   stats.bytes_in_use = MiB(404);
   stats.peak_bytes_in_use = MiB(410);
@@ -40,10 +40,10 @@ Shortage Sample() {
   stats.bytes_device_total = GiB(1);
   stats.bytes_device_free = MiB(504);
   stats.bytes_outside = MiB(100);
-  shortage.snapshot.time_ns = 60 * kSecond;
-  shortage.snapshot.leases = {Lease(MiB(200), 0, 10 * kSecond), Lease(MiB(200), 0, 20 * kSecond),
-                              Lease(MiB(4), kNoNumber, 59 * kSecond)};
-  return shortage;
+  oom_event.snapshot.time_ns = 60 * kSecond;
+  oom_event.snapshot.leases = {Lease(MiB(200), 0, 10 * kSecond), Lease(MiB(200), 0, 20 * kSecond),
+                               Lease(MiB(4), kNoNumber, 59 * kSecond)};
+  return oom_event;
 }
 
 ::testing::AssertionResult Has(const std::string& text, const std::string& part) {
@@ -76,13 +76,13 @@ TEST(OomReportTest, TellsTooMuchFromFragmentation) {
 }
 
 TEST(OomReportTest, TellsAFullDeviceAndWhoFilledIt) {
-  Shortage shortage = Sample();
-  shortage.asked = MiB(200);
-  shortage.snapshot.stats.bytes_device_free = MiB(20);
-  shortage.snapshot.stats.bytes_outside = MiB(584);
-  shortage.snapshot.stats.largest_servable = MiB(34);
-  shortage.processes = {{77, "other", MiB(500), false}, {78, "python", MiB(500), true}};
-  const std::string text = Report(shortage);
+  OomEvent oom_event = Sample();
+  oom_event.asked = MiB(200);
+  oom_event.snapshot.stats.bytes_device_free = MiB(20);
+  oom_event.snapshot.stats.bytes_outside = MiB(584);
+  oom_event.snapshot.stats.largest_servable = MiB(34);
+  oom_event.processes = {{77, "other", MiB(500), false}, {78, "python", MiB(500), true}};
+  const std::string text = Report(oom_event);
   EXPECT_TRUE(Has(text, "  could still grow       20.0 MiB\n"));
   EXPECT_TRUE(Has(text, "166.0 MiB short. The limit would allow it; the device is full.\n"));
   EXPECT_TRUE(Has(text, "                        500.0 MiB  other (pid 77)\n"));
@@ -91,10 +91,10 @@ TEST(OomReportTest, TellsAFullDeviceAndWhoFilledIt) {
 }
 
 TEST(OomReportTest, TellsScatteredMemory) {
-  Shortage shortage = Sample();
-  shortage.asked = MiB(295);
-  EXPECT_EQ(CauseOf(shortage.asked, shortage.snapshot.stats), Cause::kScattered);
-  const std::string text = Report(shortage);
+  OomEvent oom_event = Sample();
+  oom_event.asked = MiB(295);
+  EXPECT_EQ(CauseOf(oom_event.asked, oom_event.snapshot.stats), Cause::kScattered);
+  const std::string text = Report(oom_event);
   EXPECT_TRUE(Has(text, "not enough in one piece"));
   EXPECT_TRUE(Has(text, "empty_cache()"));
 }
@@ -113,7 +113,7 @@ TEST(OomReportTest, AdviceFitsTheCase) {
       Has(text, "a higher limit: GMLAKE_LIMIT, gmlake_jax.set_memory_limit(); the device would allow 924.0 MiB\n"));
   EXPECT_TRUE(Has(text, "GMLAKE_OOM_DIR"));
   EXPECT_FALSE(Has(text, "block_until_ready"));
-  Shortage pending = Sample();
+  OomEvent pending = Sample();
   pending.snapshot.stats.bytes_pending = MiB(4);
   pending.saved = "/tmp/x";
   EXPECT_TRUE(Has(Report(pending), "block_until_ready"));
@@ -122,16 +122,16 @@ TEST(OomReportTest, AdviceFitsTheCase) {
 }
 
 TEST(OomReportTest, CountsWhatWasRefusedWithoutConsequence) {
-  Shortage shortage = Sample();
-  EXPECT_FALSE(Has(Report(shortage), "earlier"));
-  shortage.earlier = 3;
-  EXPECT_TRUE(Has(Report(shortage), "3 earlier requests that did not fit had no consequence"));
+  OomEvent oom_event = Sample();
+  EXPECT_FALSE(Has(Report(oom_event), "earlier"));
+  oom_event.earlier = 3;
+  EXPECT_TRUE(Has(Report(oom_event), "3 earlier requests that did not fit had no consequence"));
 }
 
 TEST(OomReportTest, FitsOneScreen) {
-  Shortage shortage = Sample();
-  for (int i = 0; i < 100; ++i) shortage.snapshot.leases.push_back(Lease(MiB(i + 1), i % 2, 0));
-  const std::string text = Report(shortage);
+  OomEvent oom_event = Sample();
+  for (int i = 0; i < 100; ++i) oom_event.snapshot.leases.push_back(Lease(MiB(i + 1), i % 2, 0));
+  const std::string text = Report(oom_event);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
 }
 

@@ -14,7 +14,7 @@
 
 namespace gmlake {
 
-inline const StreamHandle kHome{reinterpret_cast<void*>(1)};
+inline const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 inline const StreamHandle kOther{reinterpret_cast<void*>(2)};
 inline const StreamHandle kThird{reinterpret_cast<void*>(3)};
 
@@ -30,7 +30,7 @@ struct Bench {
       : allocator(std::make_unique<Allocator>(&driver, AllocatorOptions{limit, budget})),
         shadow(&driver, allocator.get()) {}
 
-  Status Get(Bytes size, StreamHandle stream = kHome) {
+  Status Get(Bytes size, StreamHandle stream = kOwner) {
     const StatusOr<Address> address = allocator->Allocate(size, stream);
     if (!address.ok()) {
       shadow.Refused();
@@ -42,7 +42,7 @@ struct Bench {
   }
 
   // Frees the lease with this number, counted from the first live one; the last takes its number.
-  void Drop(size_t index, StreamHandle stream = kHome) {
+  void Drop(size_t index, StreamHandle stream = kOwner) {
     allocator->Free(shadow[index].address, stream);
     shadow.End(index);
   }

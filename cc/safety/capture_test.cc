@@ -19,20 +19,20 @@ class CaptureTest : public testing::Test {
 TEST_F(CaptureTest, WhatTheCapturedHomeStreamFreesServesThatStreamAlone) {
   ASSERT_TRUE(bench_.Get(MiB(8)).ok());
   const Address address = bench_.shadow[0].address;
-  bench_.driver.SetCapturing(kHome, true);
+  bench_.driver.SetCapturing(kOwner, true);
   bench_.Drop(0);
   EXPECT_EQ(bench_.Get(MiB(8), kOther).code(), StatusCode::kFailedPrecondition);
   ASSERT_TRUE(bench_.Get(MiB(8)).ok());
   EXPECT_EQ(bench_.shadow[0].address, address);
   bench_.Drop(0);
-  bench_.driver.SetCapturing(kHome, false);
+  bench_.driver.SetCapturing(kOwner, false);
   const int64_t waits = stats().num_stream_waits;
   EXPECT_TRUE(bench_.Get(MiB(8), kOther).ok());
   EXPECT_EQ(stats().num_stream_waits, waits + 1);
 }
 
 TEST_F(CaptureTest, WhatAnotherCapturedStreamFreesServesNobodyUntilTheCaptureEnds) {
-  ASSERT_TRUE(bench_.Get(MiB(8), kHome).ok());
+  ASSERT_TRUE(bench_.Get(MiB(8), kOwner).ok());
   ASSERT_TRUE(bench_.Get(MiB(8), kOther).ok());
   const Address address = bench_.shadow[1].address;
   bench_.driver.SetCapturing(kOther, true);
@@ -51,11 +51,11 @@ TEST_F(CaptureTest, WhatAnotherCapturedStreamFreesServesNobodyUntilTheCaptureEnd
 
 TEST_F(CaptureTest, ALimitBelowWhatIsHeldWaitsForTheEndOfTheCapture) {
   ASSERT_TRUE(bench_.Get(MiB(32)).ok());
-  bench_.driver.SetCapturing(kHome, true);
+  bench_.driver.SetCapturing(kOwner, true);
   bench_.Drop(0);
   EXPECT_EQ(bench_.allocator->SetLimit(MiB(16)).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(stats().bytes_limit, MiB(64));
-  bench_.driver.SetCapturing(kHome, false);
+  bench_.driver.SetCapturing(kOwner, false);
   EXPECT_TRUE(bench_.allocator->SetLimit(MiB(16)).ok());
 }
 

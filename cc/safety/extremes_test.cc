@@ -16,19 +16,19 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 constexpr int64_t kExtremes[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, int64_t{1} << 62, int64_t{1} << 47,
                                  -1,        INT64_MIN,     INT64_MIN + 1, INT64_MIN / 2};
 
 class ExtremesTest : public testing::TestWithParam<int64_t> {
  protected:
-  ExtremesTest() : lease_(*allocator_.Allocate(MiB(8), kHome)) {}
+  ExtremesTest() : lease_(*allocator_.Allocate(MiB(8), kOwner)) {}
 
   void TearDown() override {
     EXPECT_EQ(allocator_.Stats().bytes_limit, MiB(64));
     EXPECT_EQ(allocator_.Stats().bytes_in_use, MiB(8));
     EXPECT_EQ(allocator_.CheckInvariants(), "");
-    EXPECT_TRUE(allocator_.Allocate(MiB(56), kHome).ok());
+    EXPECT_TRUE(allocator_.Allocate(MiB(56), kOwner).ok());
     EXPECT_TRUE(driver_.violations().empty());
   }
 
@@ -40,13 +40,13 @@ class ExtremesTest : public testing::TestWithParam<int64_t> {
 };
 
 TEST_P(ExtremesTest, OfARequest) {
-  EXPECT_EQ(allocator_.Allocate(size_, kHome).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(allocator_.Allocate(size_, kOwner).status().code(), StatusCode::kOutOfMemory);
   EXPECT_EQ(driver_.num_reservations(), 1);
 }
 
 TEST_P(ExtremesTest, OfAnAddress) {
   const Address address(static_cast<uint64_t>(GetParam()));
-  EXPECT_FALSE(allocator_.Free(address, kHome));
+  EXPECT_FALSE(allocator_.Free(address, kOwner));
   EXPECT_FALSE(allocator_.Owns(address));
   EXPECT_FALSE(allocator_.RequestedSize(address).has_value());
   EXPECT_FALSE(allocator_.Tag(address, std::numeric_limits<int32_t>::min()));
@@ -55,15 +55,15 @@ TEST_P(ExtremesTest, OfAnAddress) {
 
 TEST_P(ExtremesTest, OfALimit) {
   EXPECT_EQ(allocator_.SetLimit(size_).code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(allocator_.Allocate(MiB(2), kHome).ok());
-  ASSERT_TRUE(allocator_.Free(lease_ + MiB(8), kHome));
+  EXPECT_TRUE(allocator_.Allocate(MiB(2), kOwner).ok());
+  ASSERT_TRUE(allocator_.Free(lease_ + MiB(8), kOwner));
 }
 
 TEST_P(ExtremesTest, OfALimitFromTheStart) {
   FakeDriver driver(GiB(1));
   Allocator allocator(&driver, {size_, {GetParam(), size_}});
-  EXPECT_EQ(allocator.Allocate(MiB(100), kHome).ok(), size_ > Bytes(0));
-  EXPECT_FALSE(allocator.Allocate(GiB(2), kHome).ok());
+  EXPECT_EQ(allocator.Allocate(MiB(100), kOwner).ok(), size_ > Bytes(0));
+  EXPECT_FALSE(allocator.Allocate(GiB(2), kOwner).ok());
   allocator.Maintain();
   EXPECT_GE(allocator.Stats().largest_servable, Bytes(0));
   EXPECT_EQ(allocator.CheckInvariants(), "");
@@ -97,8 +97,8 @@ TEST_P(ExtremesTest, OfPatience) {
   const std::chrono::milliseconds time(GetParam());
   options.patience = {time, time};
   Allocator allocator(&driver_, options);
-  EXPECT_FALSE(allocator.Allocate(MiB(65), kHome).ok());
-  EXPECT_TRUE(allocator.Allocate(MiB(64), kHome).ok());
+  EXPECT_FALSE(allocator.Allocate(MiB(65), kOwner).ok());
+  EXPECT_TRUE(allocator.Allocate(MiB(64), kOwner).ok());
 }
 
 TEST_P(ExtremesTest, OfATrack) {

@@ -26,7 +26,7 @@ struct Scenario {
 
 void Nothing(Bench*) {}
 
-std::function<void(Bench*)> Request(Bytes size, StreamHandle stream = kHome) {
+std::function<void(Bench*)> Request(Bytes size, StreamHandle stream = kOwner) {
   return [=](Bench* bench) { bench->Get(size, stream).IgnoreError(); };
 }
 

@@ -51,8 +51,8 @@ TEST(GmlakeDefect, FirstUseByManyThreadsAtOnceBlocksNobody) {
   std::vector<std::future<bool>> threads;
   for (int i = 0; i < 4; ++i) {
     threads.push_back(std::async(std::launch::async, [&allocator] {
-      const StatusOr<Address> address = allocator.Allocate(MiB(2), kHome);
-      return address.ok() && allocator.Free(*address, kHome);
+      const StatusOr<Address> address = allocator.Allocate(MiB(2), kOwner);
+      return address.ok() && allocator.Free(*address, kOwner);
     }));
   }
   for (std::future<bool>& thread : threads) {
@@ -217,8 +217,8 @@ TEST_F(GmlakeDefects, NothingIsUnmappedUnderQueuedWork) {
 
 // 16: an event that was never recorded counted as complete.
 TEST_F(GmlakeDefects, AFreeWhoseEventWasNeverRecordedIsNotComplete) {
-  ASSERT_TRUE(bench_.Get(MiB(32), kHome).ok());
-  bench_.driver.Order(kOther, kHome);
+  ASSERT_TRUE(bench_.Get(MiB(32), kOwner).ok());
+  bench_.driver.Order(kOther, kOwner);
   bench_.driver.Launch(kOther, bench_.shadow[0].address, MiB(32), /*owner=*/1);
   bench_.driver.FailNamed("record", 0, kAll, StatusCode::kDriverError);
   bench_.Drop(0, kOther);
@@ -232,7 +232,7 @@ TEST_F(GmlakeDefects, AFreeWhoseEventWasNeverRecordedIsNotComplete) {
 // 17: what a graph had captured was stitched into other requests, and events were recorded during capture.
 TEST_F(GmlakeDefects, DuringCaptureNothingIsMappedAndNoEventRecorded) {
   Stitch();
-  bench_.driver.SetCapturing(kHome, true);
+  bench_.driver.SetCapturing(kOwner, true);
   const int64_t changes = bench_.driver.num_mapping_changes();
   bench_.Drop(4);
   EXPECT_EQ(bench_.Get(MiB(40)).code(), StatusCode::kFailedPrecondition);
@@ -265,9 +265,9 @@ std::chrono::nanoseconds FastestFree(Allocator* allocator, Address* lease) {
   auto least = std::chrono::nanoseconds::max();
   for (int i = 0; i < 200; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_TRUE(allocator->Free(*lease, kHome));
+    EXPECT_TRUE(allocator->Free(*lease, kOwner));
     least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - start);
-    *lease = *allocator->Allocate(MiB(4), kHome);
+    *lease = *allocator->Allocate(MiB(4), kOwner);
   }
   return least;
 }
@@ -277,13 +277,13 @@ TEST(GmlakeDefect, AFreeCostsTheSameHoweverManyRangesShareItsBlocks) {
   FakeDriver driver(GiB(1));
   Allocator allocator(&driver, {MiB(64)});
   std::vector<Address> leases;
-  for (int i = 0; i < 16; ++i) leases.push_back(*allocator.Allocate(MiB(4), kHome));
+  for (int i = 0; i < 16; ++i) leases.push_back(*allocator.Allocate(MiB(4), kOwner));
   const auto few = FastestFree(&allocator, &leases[7]);
   for (int i = 0; i < 16; ++i) {
     for (int j = i + 2; j < 16; ++j) {
-      for (int hole : {i, j}) allocator.Free(leases[hole], kHome);
-      allocator.Free(*allocator.Allocate(MiB(8), kHome), kHome);
-      for (int hole : {i, j}) leases[hole] = *allocator.Allocate(MiB(4), kHome);
+      for (int hole : {i, j}) allocator.Free(leases[hole], kOwner);
+      allocator.Free(*allocator.Allocate(MiB(8), kOwner), kOwner);
+      for (int hole : {i, j}) leases[hole] = *allocator.Allocate(MiB(4), kOwner);
     }
   }
   EXPECT_GE(allocator.Stats().bytes_mapped, 4 * MiB(64));

@@ -37,7 +37,7 @@ class Housekeeping {
 
 }  // namespace
 
-PatternChurn::PatternChurn(Driver* driver, Ink* ink, PatternChurnOptions options)
+PatternChurn::PatternChurn(Driver* driver, PatternWriter* ink, PatternChurnOptions options)
     : driver_(driver),
       ink_(ink),
       options_(options),

@@ -18,7 +18,7 @@
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator.h"
-#include "cc/driver/testing/ink.h"
+#include "cc/driver/testing/pattern_writer.h"
 #include "cc/safety/audit_driver.h"
 
 namespace gmlake {
@@ -50,7 +50,7 @@ struct PatternChurnReport {
 class PatternChurn {
  public:
   // All outlive it. `driver` is that of the device of `ink`.
-  PatternChurn(Driver* driver, Ink* ink, PatternChurnOptions options);
+  PatternChurn(Driver* driver, PatternWriter* ink, PatternChurnOptions options);
 
   // An error: a call that must not fail has failed. Wrong words are no error, but reported.
   StatusOr<PatternChurnReport> Run();
@@ -85,7 +85,7 @@ class PatternChurn {
   Status Finish();
 
   Driver* const driver_;
-  Ink* const ink_;
+  PatternWriter* const ink_;
   const PatternChurnOptions options_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mt19937_64 random_;

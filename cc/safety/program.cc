@@ -66,7 +66,7 @@ Program::Program(Bytes limit, bool crowded)
       shadow_(&driver_, allocator_.get()) {
   driver_.SetAddresses(kAddresses);
   if (crowded) driver_.ReuseNames();
-  // The first stream to ask is the home stream; programs can rely on its being Stream(0).
+  // The first stream to ask is the owner stream; programs can rely on its being Stream(0).
   Request(Bytes(1), home());
   Free({});
   driver_.OnWait([this] { Interrupt(); });
@@ -340,8 +340,8 @@ void Program::RetireStream(Operation operation) {
   if (all || chosen == 0) MakeHome(all);
 }
 
-// The first to ask is the home stream, unless a pending free, or what comes in during a wait, is earlier. Without `all`
-// streams gone, it is not known before, either, if it was not.
+// The first to ask is the owner stream, unless a pending free, or what comes in during a wait, is earlier. Without
+// `all` streams gone, it is not known before, either, if it was not.
 void Program::MakeHome(bool all) {
   const AllocatorStats before = allocator_->Stats();
   Request(Bytes(1), home());

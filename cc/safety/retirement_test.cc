@@ -16,8 +16,8 @@ TEST(Retirement, OfTheHomeStreamLetsTheNextOneWaitAndNotTheHost) {
   ASSERT_TRUE(bench.Get(MiB(16)).ok());
   bench.Drop(0);
   bench.driver.OnWait([] { ADD_FAILURE() << "the host waits"; });
-  EXPECT_TRUE(bench.allocator->RetireStream(kHome).ok());
-  bench.driver.DestroyStream(kHome);
+  EXPECT_TRUE(bench.allocator->RetireStream(kOwner).ok());
+  bench.driver.DestroyStream(kOwner);
   EXPECT_TRUE(bench.Get(MiB(32), kOther).ok());
   bench.driver.OnWait(nullptr);
   bench.Drop(1, kOther);
@@ -30,9 +30,9 @@ TEST(Retirement, InACaptureLendsNothingBeforeTheDeviceWasWaitedFor) {
   Bench bench;
   ASSERT_TRUE(bench.Get(MiB(32)).ok());
   bench.Drop(0);
-  bench.driver.SetCapturing(kHome, true);
-  EXPECT_FALSE(bench.allocator->RetireStream(kHome).ok());
-  bench.driver.DestroyStream(kHome);
+  bench.driver.SetCapturing(kOwner, true);
+  EXPECT_FALSE(bench.allocator->RetireStream(kOwner).ok());
+  bench.driver.DestroyStream(kOwner);
   bench.driver.FailNamed("wait on device", 0, 100, StatusCode::kDriverError);
   EXPECT_EQ(bench.Get(MiB(32), kOther).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(bench.allocator->Trim(Bytes(0)), Bytes(0));
@@ -63,8 +63,8 @@ TEST(Retirement, OfTheHomeStreamOrdersSmallLeases) {
     ASSERT_TRUE(bench.Get(size).ok());
     ASSERT_TRUE(bench.Get(size).ok());
     bench.Drop(0);
-    ASSERT_TRUE(bench.allocator->RetireStream(kHome).ok());
-    bench.driver.DestroyStream(kHome);
+    ASSERT_TRUE(bench.allocator->RetireStream(kOwner).ok());
+    bench.driver.DestroyStream(kOwner);
     ASSERT_TRUE(bench.Get(size, kOther).ok());
     EXPECT_EQ(bench.shadow.Check(), "") << ToString(size);
   }
@@ -76,8 +76,8 @@ TEST(Retirement, OfTheHomeStreamOrdersWhatAThirdStreamFreed) {
   ASSERT_TRUE(bench.Get(Bytes(1000)).ok());
   ASSERT_TRUE(bench.Get(Bytes(1000), kThird).ok());
   bench.Drop(1, kThird);
-  ASSERT_TRUE(bench.allocator->RetireStream(kHome).ok());
-  bench.driver.DestroyStream(kHome);
+  ASSERT_TRUE(bench.allocator->RetireStream(kOwner).ok());
+  bench.driver.DestroyStream(kOwner);
   ASSERT_TRUE(bench.Get(Bytes(1000), kOther).ok());
   EXPECT_EQ(bench.shadow.Check(), "");
 }
@@ -100,7 +100,7 @@ TEST(Retirement, OfManyHomesInARowKeepsTheOrder) {
 TEST(Retirement, EndsWhileAnotherThreadFreesAllTheTime) {
   Bench bench;
   std::atomic<bool> done{false};
-  ASSERT_TRUE(bench.allocator->Allocate(MiB(4), kHome).ok());
+  ASSERT_TRUE(bench.allocator->Allocate(MiB(4), kOwner).ok());
   std::thread other([&] {
     while (!done) {
       const StatusOr<Address> address = bench.allocator->Allocate(MiB(2), kOther);
@@ -113,7 +113,7 @@ TEST(Retirement, EndsWhileAnotherThreadFreesAllTheTime) {
     if (address.ok()) bench.allocator->Free(*address, handle);
     EXPECT_TRUE(bench.allocator->RetireStream(handle).ok());
   }
-  EXPECT_TRUE(bench.allocator->RetireStream(kHome).ok());
+  EXPECT_TRUE(bench.allocator->RetireStream(kOwner).ok());
   done = true;
   other.join();
   EXPECT_EQ(bench.allocator->CheckInvariants(), "");
@@ -124,13 +124,13 @@ TEST(Retirement, OfAStreamWithAFreeThatIsPendingLosesNothing) {
   Bench bench;
   ASSERT_TRUE(bench.Get(MiB(2)).ok());
   ASSERT_TRUE(bench.Get(MiB(40), kOther).ok());
-  bench.driver.SetCapturing(kHome, true);
+  bench.driver.SetCapturing(kOwner, true);
   bench.Drop(1, kOther);
   ASSERT_TRUE(bench.allocator->RetireStream(kOther).ok());
   bench.driver.DestroyStream(kOther);
   bench.allocator->Maintain();
   EXPECT_EQ(bench.allocator->Stats().bytes_pending, MiB(40));
-  bench.driver.SetCapturing(kHome, false);
+  bench.driver.SetCapturing(kOwner, false);
   bench.allocator->Maintain();
   EXPECT_EQ(bench.allocator->Stats().bytes_pending, Bytes(0));
   EXPECT_TRUE(bench.Get(MiB(40)).ok());

@@ -30,7 +30,7 @@ constexpr Letter kFreeSecond{"free the second lease", {24, 1, 0, 1}, 2};
 constexpr Letter kFreeOther{"free the first lease on the other stream", {24, 0, 0, 4}, 1};
 constexpr Letter kFinish{"finish all work", {60, 0, 0, 0}, 0};
 constexpr Letter kTrim{"trim", {55, 0, 0, 0}, 0};
-constexpr Letter kCapture{"begin or end the capture of the home stream", {57, 0, 0, 0}, 0};
+constexpr Letter kCapture{"begin or end the capture of the owner stream", {57, 0, 0, 0}, 0};
 constexpr Letter kSleepOrWake{"fall asleep or wake up", {53, 1, 1, 2}, 1};
 constexpr Letter kFailThird{"fail the third driver call from now", {58, 2, 1, 0}, 0};
 

@@ -103,7 +103,7 @@ class ThreadsTest : public testing::Test {
     std::mt19937_64 random(worker);
     for (int round = 0; round < kRounds; ++round) {
       const Bytes size = random() % 2 == 0 ? Bytes(1 + random() % 300000) : MiB(1 + random() % 12);
-      const Held held = {Address(), size, random() % 4 == 0 ? kOther : kHome};
+      const Held held = {Address(), size, random() % 4 == 0 ? kOther : kOwner};
       for (const Held& other : Get(held, random())) Drop(other);
     }
   }

@@ -75,9 +75,9 @@ TEST_F(WaitingTest, ALowerLimitHoldsThoughRequestsCameInBetween) {
 TEST_F(WaitingTest, ACaptureThatBeginsDuringAWaitKeepsEverythingMapped) {
   ASSERT_TRUE(bench_.Get(MiB(32)).ok());
   bench_.Drop(0);
-  InTheWait([this] { bench_.driver.SetCapturing(kHome, true); });
+  InTheWait([this] { bench_.driver.SetCapturing(kOwner, true); });
   EXPECT_EQ(bench_.allocator->Trim(Bytes(0)), Bytes(0));
-  bench_.driver.SetCapturing(kHome, false);
+  bench_.driver.SetCapturing(kOwner, false);
   EXPECT_EQ(bench_.allocator->Trim(Bytes(0)), MiB(32));
 }
 

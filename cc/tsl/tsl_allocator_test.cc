@@ -89,7 +89,7 @@ TEST_F(TslAllocatorTest, AnAlignedPieceIsForgottenWhenItIsFreed) {
   EXPECT_FALSE(ours_.FreeOnStream(pointer, kStream));
 }
 
-// The next owner, on the home stream, waits for work on the stream that is named with the free.
+// The next owner, on the owner stream, waits for work on the stream that is named with the free.
 TEST_F(TslAllocatorTest, AFreeIsOrderedOnItsStream) {
   ASSERT_TRUE(ours_.AllocateOnStream(256, 1 << 20, kStream).ok());
   const StreamHandle other{reinterpret_cast<void*>(2)};

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import threshold_curves  # noqa: E402
 from svg import Curve, Panel, Sheet  # noqa: E402
 
-HEADER = (ROOT / "cc" / "core" / "thresholds.h").read_text()
+HEADER = (ROOT / "cc" / "core" / "tables" / "thresholds.h").read_text()
 PLACEMENT = (ROOT / "docs" / "placement.md").read_text()
 TUNING = (ROOT / "docs" / "tuning.md").read_text()
 MIB = 1 << 20

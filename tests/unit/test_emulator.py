@@ -25,20 +25,20 @@ def test_starting_without_libraries_says_what_is_missing(monkeypatch, tmp_path):
 
 
 def test_every_setting_is_documented():
-    variables = set(re.findall(r"GMLAKE_EMULATOR_\w+", (EMULATOR / "settings.cc").read_text()))
+    variables = set(re.findall(r"GMLAKE_EMULATOR_\w+", (EMULATOR / "calls" / "settings.cc").read_text()))
     assert variables <= set(re.findall(r"`(GMLAKE_EMULATOR_\w+)`", DOCUMENT))
     assert set(inspect.signature(emulator.start).parameters) == set(re.findall(r"^\| `(\w+)` \| `GML", DOCUMENT, re.M))
 
 
 def test_every_rule_is_documented():
-    names = re.search(r"kRuleNames\[kNumRules\] = \{(.*?)\}", (EMULATOR / "log.cc").read_text(), re.S)[1]
+    names = re.search(r"kRuleNames\[kNumRules\] = \{(.*?)\}", (EMULATOR / "calls" / "log.cc").read_text(), re.S)[1]
     section = DOCUMENT.split("## Rules")[1].split("## Faults")[0]
     assert re.findall(r'"([\w-]+)"', names) == re.findall(r"^\| `([\w-]+)` \|", section, re.M)
 
 
 def test_every_rule_has_a_program_that_breaks_it():
-    names = re.search(r"kRuleNames\[kNumRules\] = \{(.*?)\}", (EMULATOR / "log.cc").read_text(), re.S)[1]
-    tests = "".join(path.read_text() for path in EMULATOR.glob("*_test.cc"))
+    names = re.search(r"kRuleNames\[kNumRules\] = \{(.*?)\}", (EMULATOR / "calls" / "log.cc").read_text(), re.S)[1]
+    tests = "".join(path.read_text() for path in EMULATOR.rglob("*_test.cc"))
     assert set(re.findall(r'"([\w-]+)"', names)) <= set(re.findall(r'Broken\("([\w-]+)"', tests))
 
 

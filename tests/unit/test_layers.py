@@ -66,8 +66,8 @@ def test_errors_become_exceptions_in_one_place():
         for source in SOURCES
         if re.search(r"^[^/\n]*\bthrow\b", (CC / source).read_text(), re.MULTILINE)
     }
-    # A fence passes on that a thread ends.
-    assert throwing == {("pjrt", "fence.h"), ("pjrt", "fence_test.cc"), ("python", "raise.h")}
+    # A barrier passes on that a thread ends.
+    assert throwing == {("pjrt", "exception_barrier.h"), ("pjrt", "exception_barrier_test.cc"), ("python", "raise.h")}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)

@@ -20,13 +20,13 @@ StatusOr<Site> AddressSource::Take(Bytes size, bool may_wait) {
 }
 
 StatusOr<Site> AddressSource::TakeFromIdle(Bytes size, bool may_wait) {
-  order_->Poll(memory_->ticks());
+  order_->Poll(memory_->epoch());
   std::optional<Site> site;
   reclaimer_->UnmapIdleUntil([&] { return (site = FromSpace(size)).has_value(); });
   if (site.has_value()) return *site;
   arenas_.FreeUnused();  // the driver may then have a larger piece
   Status reserved = arenas_.Reserve(size, AddressesLeft(*memory_));
-  const bool within_budget = may_wait && !order_->HasProven(memory_->ticks());
+  const bool within_budget = may_wait && !order_->HasProven(memory_->epoch());
   if (!reserved.ok() && !within_budget) reserved = arenas_.Reserve(size, size);
   if (reserved.ok()) return *FromSpace(size);
   return Status(StatusCode::kOutOfMemory, "no addresses are left to stitch " + ToString(size) +

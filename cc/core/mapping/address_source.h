@@ -5,8 +5,8 @@
 // recently used first, which are unmapped; a reservation that this made possible; and, rather than refuse the request,
 // a reservation beyond the budget. Before it exceeds the budget, a caller that may wait has to: the device may be about
 // to be done with ranges that would do.
-#ifndef GMLAKE_CORE_ADDRESS_SOURCE_H_
-#define GMLAKE_CORE_ADDRESS_SOURCE_H_
+#ifndef GMLAKE_CORE_MAPPING_ADDRESS_SOURCE_H_
+#define GMLAKE_CORE_MAPPING_ADDRESS_SOURCE_H_
 
 #include <optional>
 
@@ -14,9 +14,9 @@
 #include "cc/base/status.h"
 #include "cc/core/mapping/arenas.h"
 #include "cc/core/mapping/counting_driver.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/reclaimer.h"
 #include "cc/core/mapping/stream_order.h"
+#include "cc/core/ranges/memory.h"
 
 namespace gmlake {
 
@@ -51,4 +51,4 @@ class AddressSource {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_ADDRESS_SOURCE_H_
+#endif  // GMLAKE_CORE_MAPPING_ADDRESS_SOURCE_H_

@@ -1,13 +1,13 @@
 // The reservations behind an AddressSpace: made when it has no span that is long enough, given back when nothing of
 // them is used.
-#ifndef GMLAKE_CORE_ARENAS_H_
-#define GMLAKE_CORE_ARENAS_H_
+#ifndef GMLAKE_CORE_MAPPING_ARENAS_H_
+#define GMLAKE_CORE_MAPPING_ARENAS_H_
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
 #include "cc/core/mapping/counting_driver.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/reservation.h"
+#include "cc/core/ranges/memory.h"
 
 namespace gmlake {
 
@@ -27,7 +27,7 @@ class Arenas {
   void FreeUnused() {
     for (const Span& span : memory_->addresses.Unused()) {
       memory_->addresses.RemoveReservation(span.base);
-      if (!driver_->FreeArena(span.base, span.size).ok()) ++memory_->wreckage.ranges;
+      if (!driver_->FreeArena(span.base, span.size).ok()) ++memory_->unreleased.ranges;
     }
   }
 
@@ -38,4 +38,4 @@ class Arenas {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_ARENAS_H_
+#endif  // GMLAKE_CORE_MAPPING_ARENAS_H_

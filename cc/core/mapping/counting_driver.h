@@ -2,8 +2,8 @@
 //
 // The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot
 // can miss any.
-#ifndef GMLAKE_CORE_COUNTING_DRIVER_H_
-#define GMLAKE_CORE_COUNTING_DRIVER_H_
+#ifndef GMLAKE_CORE_MAPPING_COUNTING_DRIVER_H_
+#define GMLAKE_CORE_MAPPING_COUNTING_DRIVER_H_
 
 #include <chrono>
 #include <utility>
@@ -108,4 +108,4 @@ class CountingDriver final : public Driver {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_COUNTING_DRIVER_H_
+#endif  // GMLAKE_CORE_MAPPING_COUNTING_DRIVER_H_

@@ -134,13 +134,13 @@ void Grower::RegisterRange(Fill* fill) {
 
 // The free chunk that includes the new blocks.
 ChunkId Grower::RegisterPart(const Fill::Part& part, const BlockHandle* handles, std::vector<BlockId>* blocks) {
-  const ChunkId opened = memory_->space.Open(part.hole, part.at - memory_->chunks[part.hole].address, part.size);
+  const ChunkId opened = memory_->space.Populate(part.hole, part.at - memory_->chunks[part.hole].address, part.size);
   Address at = part.at;
   for (Bytes size : part.sizes) {
     blocks->push_back(memory_->blocks.Add(*handles++, at, size));
     at = at + size;
   }
-  return memory_->space.Settle(opened);
+  return memory_->space.FinishPopulate(opened);
 }
 
 Bytes Grower::FreeBefore(ChunkId hole) const {

@@ -5,8 +5,8 @@
 // further range is reserved, within half of the budget of addresses, where no hole is long enough; beyond that, blocks
 // that need not lie side by side fill whatever holes there are.
 // Driver steps and table changes are separate, so that a caller can put the first into a larger transaction.
-#ifndef GMLAKE_CORE_GROWER_H_
-#define GMLAKE_CORE_GROWER_H_
+#ifndef GMLAKE_CORE_MAPPING_GROWER_H_
+#define GMLAKE_CORE_MAPPING_GROWER_H_
 
 #include <vector>
 
@@ -82,4 +82,4 @@ class Grower {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_GROWER_H_
+#endif  // GMLAKE_CORE_MAPPING_GROWER_H_

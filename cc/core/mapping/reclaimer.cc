@@ -69,11 +69,11 @@ bool Reclaimer::Release(BlockId id) {
     return false;
   }
   const ChunkId chunk = memory_->blocks.ChunkAt(block.home);
-  memory_->space.Close(chunk, block.home - memory_->chunks[chunk].address, block.size);
+  memory_->space.Depopulate(chunk, block.home - memory_->chunks[chunk].address, block.size);
   memory_->blocks.Remove(id);
   if (driver_->Release(block.handle).ok()) return true;
-  memory_->wreckage.bytes += block.size;
-  ++memory_->wreckage.blocks;
+  memory_->unreleased.bytes += block.size;
+  ++memory_->unreleased.blocks;
   return false;
 }
 
@@ -103,8 +103,8 @@ bool Reclaimer::CutOut(BlockId block, RangeId id) {
 void Reclaimer::QuarantineRange(RangeId id) {
   ++memory_->ranges[id].leases;
   memory_->ranges[id].quarantined = true;
-  memory_->ranges.RemoveRecipes(id);
-  ++memory_->wreckage.ranges;
+  memory_->ranges.RemoveCachedStitches(id);
+  ++memory_->unreleased.ranges;
 }
 
 // The block stays mapped and its bytes are taken for good.

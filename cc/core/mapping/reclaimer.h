@@ -2,16 +2,16 @@
 //
 // Only what the device is proven to be done with (StreamOrder::proven) is touched; nothing here waits. What the
 // driver refuses to take back stays mapped, is never used again and is counted.
-#ifndef GMLAKE_CORE_RECLAIMER_H_
-#define GMLAKE_CORE_RECLAIMER_H_
+#ifndef GMLAKE_CORE_MAPPING_RECLAIMER_H_
+#define GMLAKE_CORE_MAPPING_RECLAIMER_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/core/mapping/arenas.h"
 #include "cc/core/mapping/counting_driver.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/stream_order.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/driver/driver.h"
 
 namespace gmlake {
@@ -71,4 +71,4 @@ class Reclaimer {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_RECLAIMER_H_
+#endif  // GMLAKE_CORE_MAPPING_RECLAIMER_H_

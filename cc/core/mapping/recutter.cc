@@ -8,7 +8,7 @@
 namespace gmlake {
 
 Address Recutter::Recut(Bytes size, Bytes cut, const std::vector<BlockId>& taken, RangeId spared) {
-  order_->Poll(memory_->ticks());
+  order_->Poll(memory_->epoch());
   const BlockId block = Cheapest(size, taken, spared);
   if (block == kNone) return Address();
   const Address home = memory_->blocks[block].home;

@@ -3,17 +3,17 @@
 //
 // It unmaps, so it takes only a block that the device is proven to be done with, and does not wait for one. Stitched
 // ranges over the block go with it. If another process takes the memory in between, the block is simply gone.
-#ifndef GMLAKE_CORE_RECUTTER_H_
-#define GMLAKE_CORE_RECUTTER_H_
+#ifndef GMLAKE_CORE_MAPPING_RECUTTER_H_
+#define GMLAKE_CORE_MAPPING_RECUTTER_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/core/mapping/grower.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/reclaimer.h"
-#include "cc/core/policy/stitcher.h"
 #include "cc/core/mapping/stream_order.h"
+#include "cc/core/policy/stitcher.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/driver/driver.h"
 
 namespace gmlake {
@@ -43,4 +43,4 @@ class Recutter {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_RECUTTER_H_
+#endif  // GMLAKE_CORE_MAPPING_RECUTTER_H_

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "cc/core/mapping/grower.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/mapping/reclaimer.h"
 #include "cc/core/mapping/stream_order.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/driver/fake_driver.h"
 #include "gtest/gtest.h"
 

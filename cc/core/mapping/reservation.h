@@ -1,6 +1,6 @@
 // How much to reserve at a time: large reservations, because each one makes the next one slower (cost_table.h).
-#ifndef GMLAKE_CORE_RESERVATION_H_
-#define GMLAKE_CORE_RESERVATION_H_
+#ifndef GMLAKE_CORE_MAPPING_RESERVATION_H_
+#define GMLAKE_CORE_MAPPING_RESERVATION_H_
 
 #include <algorithm>
 
@@ -42,4 +42,4 @@ StatusOr<Span> ReserveSpan(Driver* driver, const RangeSize& range_size, Bytes le
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_RESERVATION_H_
+#endif  // GMLAKE_CORE_MAPPING_RESERVATION_H_

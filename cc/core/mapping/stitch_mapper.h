@@ -1,6 +1,6 @@
 // Carries out a stitch plan: new blocks for what is missing, then everything mapped side by side, as one transaction.
-#ifndef GMLAKE_CORE_STITCH_MAPPER_H_
-#define GMLAKE_CORE_STITCH_MAPPER_H_
+#ifndef GMLAKE_CORE_MAPPING_STITCH_MAPPER_H_
+#define GMLAKE_CORE_MAPPING_STITCH_MAPPER_H_
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 #include "cc/core/mapping/address_source.h"
 #include "cc/core/mapping/grower.h"
 #include "cc/core/policy/growth_policy.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/policy/stitch_plan.h"
+#include "cc/core/ranges/memory.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/transaction.h"
 
@@ -49,4 +49,4 @@ class StitchMapper {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_STITCH_MAPPER_H_
+#endif  // GMLAKE_CORE_MAPPING_STITCH_MAPPER_H_

@@ -14,32 +14,32 @@ Status Orphaned() {
 }  // namespace
 
 Status StreamOrder::AcquireElsewhere(StreamHandle stream) {
-  const Status status = EnsureHome(stream);
-  return status.ok() && stream != home_ ? WaitFor(stream, home_) : status;
+  const Status status = EnsureOwner(stream);
+  return status.ok() && stream != owner_ ? WaitFor(stream, owner_) : status;
 }
 
 Status StreamOrder::ReleaseElsewhere(StreamHandle stream) {
-  const Status status = EnsureHome(stream);
-  return status.ok() && stream != home_ ? WaitFor(home_, stream) : status;
+  const Status status = EnsureOwner(stream);
+  return status.ok() && stream != owner_ ? WaitFor(owner_, stream) : status;
 }
 
 Status StreamOrder::ReleaseAfter(const StreamEnd& end) {
-  if (!has_home_) {
+  if (!has_owner_) {
     inherited_.push_back(end);
     return OkStatus();
   }
-  const Status status = RefuseCapture(home_);
-  return status.ok() ? driver_->WaitOnStream(home_, end->get()) : status;
+  const Status status = RefuseCapture(owner_);
+  return status.ok() ? driver_->WaitOnStream(owner_, end->get()) : status;
 }
 
-// Where there is no home, `stream` becomes it.
-Status StreamOrder::EnsureHome(StreamHandle stream) {
-  if (has_home_) return OkStatus();
+// Where there is no owner stream, `stream` becomes it.
+Status StreamOrder::EnsureOwner(StreamHandle stream) {
+  if (has_owner_) return OkStatus();
   if (is_orphaned()) return Orphaned();
   const Status status = Inherit(stream);
   if (!status.ok()) return status;
-  has_home_ = true;
-  home_ = stream;
+  has_owner_ = true;
+  owner_ = stream;
   return OkStatus();
 }
 
@@ -49,7 +49,7 @@ Status StreamOrder::Inherit(StreamHandle stream) {
   if (!captured.ok()) return captured;
   for (const StreamEnd& end : inherited_) {
     if (driver_->WaitOnStream(stream, end->get()).ok()) continue;
-    home_debt_ = AddDebt();
+    owner_debt_ = AddDebt();
     inherited_.clear();
     return Orphaned();
   }
@@ -58,68 +58,68 @@ Status StreamOrder::Inherit(StreamHandle stream) {
 }
 
 Status StreamOrder::MayMap(StreamHandle stream) {
-  Status status = RefuseCapture(home_);
-  if (!status.ok() || stream == home_) return status;
+  Status status = RefuseCapture(owner_);
+  if (!status.ok() || stream == owner_) return status;
   return RefuseCapture(stream);
 }
 
 Status StreamOrder::MayUnmap() {
   if (is_orphaned()) return Orphaned();
-  return has_home_ ? RefuseCapture(home_) : OkStatus();
+  return has_owner_ ? RefuseCapture(owner_) : OkStatus();
 }
 
-StatusOr<Mark> StreamOrder::Record(int64_t tick) {
-  Mark mark{inherited_, has_debts(), is_orphaned(), debts_, tick};
-  if (!has_home_) return mark;
-  StatusOr<StreamEnd> end = EndOf(home_);
+StatusOr<Fence> StreamOrder::Record(int64_t epoch) {
+  Fence fence{inherited_, has_debts(), is_orphaned(), debts_, epoch};
+  if (!has_owner_) return fence;
+  StatusOr<StreamEnd> end = EndOf(owner_);
   if (!end.ok()) return end.status();
-  mark.events.push_back(*end);
-  return mark;
+  fence.events.push_back(*end);
+  return fence;
 }
 
-Status StreamOrder::Wait(Mark* mark) const {
-  if (mark->device) {
+Status StreamOrder::Wait(Fence* fence) const {
+  if (fence->device) {
     const Status done = driver_->WaitOnDevice();
-    if (done.ok() || mark->only_device) return done;
-    mark->device = false;
+    if (done.ok() || fence->only_device) return done;
+    fence->device = false;
   }
-  const Status done = WaitForEvents(*mark);
+  const Status done = WaitForEvents(*fence);
   return done.ok() ? done : driver_->WaitOnDevice();
 }
 
-Status StreamOrder::WaitForEvents(const Mark& mark) const {
-  for (const StreamEnd& end : mark.events) {
+Status StreamOrder::WaitForEvents(const Fence& fence) const {
+  for (const StreamEnd& end : fence.events) {
     const Status done = driver_->WaitOnHost(end->get());
     if (!done.ok()) return done;
   }
   return OkStatus();
 }
 
-void StreamOrder::Prove(const Mark& mark) {
-  proven_ = std::max(proven_, mark.tick);
-  if (mark.device) settled_debts_ = std::max(settled_debts_, mark.debts);
+void StreamOrder::Prove(const Fence& fence) {
+  proven_ = std::max(proven_, fence.epoch);
+  if (fence.device) settled_debts_ = std::max(settled_debts_, fence.debts);
 }
 
-void StreamOrder::Poll(int64_t tick) {
-  PollMark();
-  if (mark_.has_value() || proven_ >= tick || !MayUnmap().ok()) return;
-  StatusOr<Mark> mark = Record(tick);
-  if (!mark.ok()) return;
-  mark->device = false;  // nobody waits for it
-  mark_ = std::move(*mark);
-  PollMark();  // a device with nothing to do is done at once
+void StreamOrder::Poll(int64_t epoch) {
+  PollFence();
+  if (fence_.has_value() || proven_ >= epoch || !MayUnmap().ok()) return;
+  StatusOr<Fence> fence = Record(epoch);
+  if (!fence.ok()) return;
+  fence->device = false;  // nobody waits for it
+  fence_ = std::move(*fence);
+  PollFence();  // a device with nothing to do is done at once
 }
 
-void StreamOrder::PollMark() {
-  if (!mark_.has_value()) return;
-  const std::optional<bool> complete = IsComplete(*mark_);
+void StreamOrder::PollFence() {
+  if (!fence_.has_value()) return;
+  const std::optional<bool> complete = IsComplete(*fence_);
   if (complete == false) return;
-  if (complete == true) Prove(*mark_);
-  mark_.reset();
+  if (complete == true) Prove(*fence_);
+  fence_.reset();
 }
 
-std::optional<bool> StreamOrder::IsComplete(const Mark& mark) const {
-  for (const StreamEnd& end : mark.events) {
+std::optional<bool> StreamOrder::IsComplete(const Fence& fence) const {
+  for (const StreamEnd& end : fence.events) {
     const StatusOr<bool> complete = driver_->IsComplete(end->get());
     if (!complete.ok()) return std::nullopt;
     if (!*complete) return false;
@@ -129,12 +129,12 @@ std::optional<bool> StreamOrder::IsComplete(const Mark& mark) const {
 
 Status StreamOrder::Retire(StreamHandle stream) {
   if (!IsInOrder(stream)) return OkStatus();
-  const StatusOr<StreamEnd> end = EndOf(home_);
-  has_home_ = false;
+  const StatusOr<StreamEnd> end = EndOf(owner_);
+  has_owner_ = false;
   if (end.ok()) {
     inherited_.push_back(*end);
   } else {
-    home_debt_ = AddDebt();
+    owner_debt_ = AddDebt();
   }
   return end.status();
 }

@@ -9,15 +9,15 @@
 namespace gmlake {
 namespace {
 
-const StreamHandle kHome{reinterpret_cast<void*>(1)};
+const StreamHandle kOwner{reinterpret_cast<void*>(1)};
 const StreamHandle kOther{reinterpret_cast<void*>(2)};
 
 class StreamOrderTest : public testing::Test {
  protected:
-  StreamOrderTest() { EXPECT_TRUE(order_.Acquire(kHome).ok()); }
+  StreamOrderTest() { EXPECT_TRUE(order_.Acquire(kOwner).ok()); }
   ~StreamOrderTest() override { EXPECT_EQ(driver_.violations(), std::vector<std::string>()); }
 
-  void QueueWork() { driver_.Order(kHome, kOther); }
+  void QueueWork() { driver_.Order(kOwner, kOther); }
 
   FakeDriver driver_{GiB(1)};
   StreamOrder order_{&driver_};
@@ -44,18 +44,18 @@ TEST_F(StreamOrderTest, AnEventThatCannotBeAskedForGivesWayToAnother) {
 
 TEST_F(StreamOrderTest, AnEventThatCannotBeWaitedForGivesWayToTheDevice) {
   QueueWork();
-  StatusOr<Mark> mark = order_.Record(1);
-  ASSERT_TRUE(mark.ok());
+  StatusOr<Fence> fence = order_.Record(1);
+  ASSERT_TRUE(fence.ok());
   driver_.FailNamed("wait on host", 0, 1, StatusCode::kDriverError);
-  EXPECT_TRUE(order_.Wait(&*mark).ok());
-  order_.Prove(*mark);
+  EXPECT_TRUE(order_.Wait(&*fence).ok());
+  order_.Prove(*fence);
   EXPECT_EQ(order_.proven(), 1);
 }
 
-TEST_F(StreamOrderTest, WithoutAHomeAMarkIsTheEndThatTheLastOneLeft) {
+TEST_F(StreamOrderTest, WithoutAnOwnerAFenceIsTheEndThatTheLastOneLeft) {
   QueueWork();
-  ASSERT_TRUE(order_.Retire(kHome).ok());
-  driver_.DestroyStream(kHome);
+  ASSERT_TRUE(order_.Retire(kOwner).ok());
+  driver_.DestroyStream(kOwner);
   order_.Poll(1);
   EXPECT_EQ(order_.proven(), 0);
   driver_.FinishAll();
@@ -64,7 +64,7 @@ TEST_F(StreamOrderTest, WithoutAHomeAMarkIsTheEndThatTheLastOneLeft) {
 }
 
 TEST_F(StreamOrderTest, ACapturedStreamDoesNotBecomeHomeAfterOneThatLeftWork) {
-  ASSERT_TRUE(order_.Retire(kHome).ok());
+  ASSERT_TRUE(order_.Retire(kOwner).ok());
   driver_.SetCapturing(kOther, true);
   EXPECT_EQ(order_.Acquire(kOther).code(), StatusCode::kFailedPrecondition);
   driver_.SetCapturing(kOther, false);
@@ -72,14 +72,14 @@ TEST_F(StreamOrderTest, ACapturedStreamDoesNotBecomeHomeAfterOneThatLeftWork) {
 }
 
 TEST_F(StreamOrderTest, AnEndThatCannotBeWaitedForIsADebt) {
-  ASSERT_TRUE(order_.Retire(kHome).ok());
+  ASSERT_TRUE(order_.Retire(kOwner).ok());
   driver_.FailNamed("wait on stream", 0, 1, StatusCode::kDriverError);
   EXPECT_EQ(order_.Acquire(kOther).code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(order_.has_debts());
-  StatusOr<Mark> mark = order_.Record(1);
-  ASSERT_TRUE(mark.ok());
-  ASSERT_TRUE(order_.Wait(&*mark).ok());
-  order_.Prove(*mark);
+  StatusOr<Fence> fence = order_.Record(1);
+  ASSERT_TRUE(fence.ok());
+  ASSERT_TRUE(order_.Wait(&*fence).ok());
+  order_.Prove(*fence);
   EXPECT_FALSE(order_.has_debts());
   EXPECT_TRUE(order_.Acquire(kOther).ok());
 }

@@ -5,8 +5,8 @@
 // use and for large requests, and they get finer near the limit, down to the granule. A large request gets blocks that
 // add up to it exactly (equal ones, and one for the rest), so that no lease ends inside a large block. Small requests
 // share blocks until those that are shared are more than a small part of the limit; from then on they get their own.
-#ifndef GMLAKE_CORE_GROWTH_POLICY_H_
-#define GMLAKE_CORE_GROWTH_POLICY_H_
+#ifndef GMLAKE_CORE_POLICY_GROWTH_POLICY_H_
+#define GMLAKE_CORE_POLICY_GROWTH_POLICY_H_
 
 #include <vector>
 
@@ -42,4 +42,4 @@ std::vector<Bytes> BlockSizes(Bytes total, Bytes largest, Bytes granularity);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_GROWTH_POLICY_H_
+#endif  // GMLAKE_CORE_POLICY_GROWTH_POLICY_H_

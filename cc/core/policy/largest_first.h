@@ -2,8 +2,8 @@
 //
 // A stitch takes few of the blocks that are free, so they are put in order only as far as it goes. What a stitch is,
 // and whether a block may be taken, is for the stitcher to say.
-#ifndef GMLAKE_CORE_LARGEST_FIRST_H_
-#define GMLAKE_CORE_LARGEST_FIRST_H_
+#ifndef GMLAKE_CORE_POLICY_LARGEST_FIRST_H_
+#define GMLAKE_CORE_POLICY_LARGEST_FIRST_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -74,4 +74,4 @@ class LargestFirst {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_LARGEST_FIRST_H_
+#endif  // GMLAKE_CORE_POLICY_LARGEST_FIRST_H_

@@ -4,14 +4,14 @@
 // a rest or end in one, but not lie in between, so whoever opens a granule at each end loses a granule a lease. It need
 // not be: a stitch may begin with all of one rest and end in another that what remains just fits in; or, having filled
 // one, open one in its place. Pure functions of what is free.
-#ifndef GMLAKE_CORE_OPEN_GRANULES_H_
-#define GMLAKE_CORE_OPEN_GRANULES_H_
+#ifndef GMLAKE_CORE_POLICY_OPEN_GRANULES_H_
+#define GMLAKE_CORE_POLICY_OPEN_GRANULES_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
-#include "cc/core/tables/chunk.h"
 #include "cc/core/ranges/range_table.h"
+#include "cc/core/tables/chunk.h"
 
 namespace gmlake {
 
@@ -53,4 +53,4 @@ class OpenGranules {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_OPEN_GRANULES_H_
+#endif  // GMLAKE_CORE_POLICY_OPEN_GRANULES_H_

@@ -4,14 +4,14 @@
 // they are needs only the difference mapped behind them. The plan with the fewest mappings wins; near the limit, the
 // one that uses the fewest whole granules (open_granules.h). Deciding calls no driver; executing a plan (StitchMapper)
 // does.
-#ifndef GMLAKE_CORE_STITCH_PLAN_H_
-#define GMLAKE_CORE_STITCH_PLAN_H_
+#ifndef GMLAKE_CORE_POLICY_STITCH_PLAN_H_
+#define GMLAKE_CORE_POLICY_STITCH_PLAN_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/policy/stitcher.h"
+#include "cc/core/ranges/memory.h"
 
 namespace gmlake {
 
@@ -52,4 +52,4 @@ class StitchPlanner {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_STITCH_PLAN_H_
+#endif  // GMLAKE_CORE_POLICY_STITCH_PLAN_H_

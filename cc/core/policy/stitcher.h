@@ -3,15 +3,15 @@
 // Choosing: whole free blocks, largest first, so that few handles are mapped. A block is mapped whole, but the first
 // piece may be the free end of a block that is otherwise in use, and the last piece the free beginning of one: the
 // lease then starts or stops inside the mapping, and nothing is wasted. Nothing here calls the driver.
-#ifndef GMLAKE_CORE_STITCHER_H_
-#define GMLAKE_CORE_STITCHER_H_
+#ifndef GMLAKE_CORE_POLICY_STITCHER_H_
+#define GMLAKE_CORE_POLICY_STITCHER_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/core/policy/largest_first.h"
-#include "cc/core/ranges/memory.h"
 #include "cc/core/policy/open_granules.h"
+#include "cc/core/ranges/memory.h"
 
 namespace gmlake {
 
@@ -66,4 +66,4 @@ class Stitcher {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_STITCHER_H_
+#endif  // GMLAKE_CORE_POLICY_STITCHER_H_

@@ -3,8 +3,8 @@
 // A reservation costs the driver more the more of them live, and a process has 128 TiB for all its devices. So few
 // reservations are made, and a span that is given back serves the next range. This is the table; who reserves and who
 // makes room is address_source.h.
-#ifndef GMLAKE_CORE_ADDRESS_SPACE_H_
-#define GMLAKE_CORE_ADDRESS_SPACE_H_
+#ifndef GMLAKE_CORE_RANGES_ADDRESS_SPACE_H_
+#define GMLAKE_CORE_RANGES_ADDRESS_SPACE_H_
 
 #include <cstdint>
 #include <map>
@@ -83,4 +83,4 @@ class AddressSpace {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_ADDRESS_SPACE_H_
+#endif  // GMLAKE_CORE_RANGES_ADDRESS_SPACE_H_

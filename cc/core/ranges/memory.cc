@@ -20,11 +20,11 @@ ChunkId Memory::Take(const std::vector<Piece>& pieces) {
 }
 
 void Memory::Give(ChunkId first) {
-  ++ticks_;
+  ++epoch_;
   EndLeaseOf(chunks[first].range);
   for (ChunkId id = first; id != kNone;) {
     const ChunkId next = chunks[id].next_piece;
-    chunks[id].freed = ticks_;
+    chunks[id].freed = epoch_;
     space.Give(id);
     id = next;
   }
@@ -33,21 +33,21 @@ void Memory::Give(ChunkId first) {
 void Memory::EndLeaseOf(RangeId range) {
   if (range == kNone) return;
   --ranges[range].leases;
-  ranges[range].freed = ticks_;
+  ranges[range].freed = epoch_;
 }
 
-void Memory::AvoidWreckage() {
-  for (const Wreckage::Place& place : wreckage.mapped) {
+void Memory::AvoidUnreleased() {
+  for (const Unreleased::Place& place : unreleased.mapped) {
     SpoilPlace(place);
     Pin(place.block);
   }
-  wreckage.mapped.clear();
+  unreleased.mapped.clear();
 }
 
 // A place in no hole is at the end of a stitched range, or in one that was never finished.
-void Memory::SpoilPlace(const Wreckage::Place& place) {
+void Memory::SpoilPlace(const Unreleased::Place& place) {
   const ChunkId hole = HoleAt(place.address);
-  if (hole != kNone) return space.Spoil(hole, place.address - chunks[hole].address, place.size);
+  if (hole != kNone) return space.Retire(hole, place.address - chunks[hole].address, place.size);
   ranges.Seal(place.address);
   addresses.Spoil({place.address, place.size});
 }

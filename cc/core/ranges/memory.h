@@ -2,16 +2,16 @@
 //
 // Everything that decides (grower, stitcher, reclaimer, allocator) works on this; nothing here decides or calls the
 // driver. The tables are declared in the order in which they refer to each other.
-#ifndef GMLAKE_CORE_MEMORY_H_
-#define GMLAKE_CORE_MEMORY_H_
+#ifndef GMLAKE_CORE_RANGES_MEMORY_H_
+#define GMLAKE_CORE_RANGES_MEMORY_H_
 
 #include <vector>
 
 #include "cc/core/ranges/address_space.h"
+#include "cc/core/ranges/range_table.h"
 #include "cc/core/tables/block_table.h"
 #include "cc/core/tables/chunk.h"
 #include "cc/core/tables/chunk_list.h"
-#include "cc/core/ranges/range_table.h"
 #include "cc/core/tables/thresholds.h"
 #include "cc/driver/transaction.h"
 #include "cc/telemetry/inventory_log.h"
@@ -36,7 +36,7 @@ struct Memory {
   Memory& operator=(const Memory&) = delete;
 
   // Physical bytes held, in use, idle or in doubt.
-  Bytes reserved() const { return blocks.bytes() - asleep + wreckage.bytes; }
+  Bytes reserved() const { return blocks.bytes() - asleep + unreleased.bytes; }
 
   // Addresses reserved with the driver, for blocks' homes and for stitched ranges.
   Bytes address_bytes() const { return blocks.address_bytes() + addresses.reserved(); }
@@ -50,12 +50,12 @@ struct Memory {
   // Makes every chunk of the lease free again.
   void Give(ChunkId first);
   // How often something came free. Tells what was free already when an event was recorded.
-  int64_t ticks() const { return ticks_; }
+  int64_t epoch() const { return epoch_; }
   // Runs the driver's steps in `execute(&transaction)` wholly or not at all.
   template <typename Execute>
   Status Transact(Driver* driver, Execute execute) {
     const Status status = TransactAlone(driver, execute);
-    AvoidWreckage();
+    AvoidUnreleased();
     return status;
   }
 
@@ -71,7 +71,7 @@ struct Memory {
   ChunkList space{&chunks, &blocks, /*small=*/false};
   AddressSpace addresses;  // of stitched ranges
   RangeTable ranges{&blocks, &chunks, thresholds.few_ranges};
-  Wreckage wreckage;         // held by the driver but in no table
+  Unreleased unreleased;     // held by the driver but in no table
   Bytes asleep;              // of the blocks in the table, those without memory for now (sleeper.h)
   Bytes quarantined_blocks;  // in the block table but never to be used again
   int64_t num_quarantined_blocks = 0;
@@ -79,21 +79,21 @@ struct Memory {
  private:
   template <typename Execute>
   Status TransactAlone(Driver* driver, Execute execute) {
-    Transaction transaction(driver, &wreckage);
+    Transaction transaction(driver, &unreleased);
     Status status = execute(&transaction);
     if (status.ok()) transaction.Commit();
     return status;
   }
   // Where a transaction left mappings that would not come off, nothing grows any more, and their blocks are not
   // released.
-  void AvoidWreckage();
+  void AvoidUnreleased();
   void EndLeaseOf(RangeId range);
-  void SpoilPlace(const Wreckage::Place& place);
+  void SpoilPlace(const Unreleased::Place& place);
   void Pin(BlockHandle handle);
 
-  int64_t ticks_ = 0;
+  int64_t epoch_ = 0;
 };
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_MEMORY_H_
+#endif  // GMLAKE_CORE_RANGES_MEMORY_H_

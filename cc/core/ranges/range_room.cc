@@ -21,14 +21,14 @@ void RangeRoom::Forget(RangeId id) {
   most_last_.Set(id, (*ranges_)[id].size);
 }
 
-Spot RangeRoom::FindSpot(Bytes request, bool neat) {
+Spot RangeRoom::FindSpot(Bytes request, bool seamless) {
   CatchUp();
   Spot best;
   Bytes smallest(std::numeric_limits<int64_t>::max());
   const auto consider = [&](RangeId id, Bytes from, Bytes size) {
     if (size >= smallest) return;
     for (Bytes offset : {from, from + size - request}) {
-      if (neat && !IsNeat(id, offset, request)) continue;
+      if (seamless && !IsSeamless(id, offset, request)) continue;
       best = {id, offset};
       smallest = size;
       return;
@@ -181,7 +181,7 @@ Bytes RangeRoom::FreeEnd(const StitchedRange& range, size_t at) const {
   return range.StartOf(at) + (at < range.blocks.size() ? FreePrefix(BlockOf(range, at)) : Bytes(0));
 }
 
-bool RangeRoom::IsNeat(RangeId id, Bytes offset, Bytes request) const {
+bool RangeRoom::IsSeamless(RangeId id, Bytes offset, Bytes request) const {
   return SeamIn(id, offset) == Bytes(0) && SeamIn(id, offset + request) == Bytes(0);
 }
 

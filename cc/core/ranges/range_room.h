@@ -5,18 +5,18 @@
 // shorter and need not be known; what came free is in the block table's log, which is read when somebody looks for
 // room. Then only those ranges are gone through that may have enough, and what is found out of them is kept. None of
 // this is done while there are few ranges.
-#ifndef GMLAKE_CORE_RANGE_ROOM_H_
-#define GMLAKE_CORE_RANGE_ROOM_H_
+#ifndef GMLAKE_CORE_RANGES_RANGE_ROOM_H_
+#define GMLAKE_CORE_RANGES_RANGE_ROOM_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cc/base/bytes.h"
-#include "cc/core/tables/block_table.h"
-#include "cc/core/tables/chunk.h"
 #include "cc/core/ranges/size_index.h"
 #include "cc/core/ranges/stitched_range.h"
+#include "cc/core/tables/block_table.h"
+#include "cc/core/tables/chunk.h"
 
 namespace gmlake {
 
@@ -45,14 +45,14 @@ class RangeRoom {
   // To be called when the range has other blocks than before, or none: nothing is known of it then.
   void Forget(RangeId id);
 
-  // The smallest free extent with room for `request`, at its front or back; `neat`: where that adds no seam. No range
-  // if there is none. What is in quarantine has no room.
-  Spot FindSpot(Bytes request, bool neat);
+  // The smallest free extent with room for `request`, at its front or back; `seamless`: where that adds no seam. No
+  // range if there is none. What is in quarantine has no room.
+  Spot FindSpot(Bytes request, bool seamless);
   // The longest free end of a range that can be extended, as many of its blocks as `most` has room for without leaving
   // a part of a free block behind. No range if the last byte of each is in use.
   Run LongestRun(Bytes most);
   // Would a lease of [offset, offset + request) add no seam?
-  bool IsNeat(RangeId id, Bytes offset, Bytes request) const;
+  bool IsSeamless(RangeId id, Bytes offset, Bytes request) const;
 
   // Says what is wrong with the bounds, or nothing.
   std::string Check() const;
@@ -93,4 +93,4 @@ class RangeRoom {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_RANGE_ROOM_H_
+#endif  // GMLAKE_CORE_RANGES_RANGE_ROOM_H_

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "cc/core/tables/chunk_list.h"
 #include "cc/core/ranges/range_table.h"
+#include "cc/core/tables/chunk_list.h"
 #include "gtest/gtest.h"
 
 namespace gmlake {
@@ -51,13 +51,13 @@ class AnyMemory {
     if (const RangeId id = AnyRange(); id != kNone) ranges_[id].quarantined = true;
   }
 
-  Spot FindSpotPlainly(Bytes request, bool neat) {
+  Spot FindSpotPlainly(Bytes request, bool seamless) {
     Spot best;
     Bytes smallest(std::numeric_limits<int64_t>::max());
     for (const Extent& extent : Extents()) {
       if (extent.size < request || extent.size >= smallest || ranges_[extent.range].quarantined) continue;
       for (const Bytes offset : {extent.offset, extent.offset + extent.size - request}) {
-        if (neat && !room().IsNeat(extent.range, offset, request)) continue;
+        if (seamless && !room().IsSeamless(extent.range, offset, request)) continue;
         best = {extent.range, offset};
         smallest = extent.size;
         break;
@@ -197,9 +197,9 @@ TEST_P(RangeRoomTest, FindsWhatALookAtEverythingFinds) {
     if (look % 100 == 50) memory.QuarantineOne();
     ASSERT_EQ(memory.room().Check(), "");
     const Bytes request = memory.AnySize();
-    const bool neat = look % 3 == 0;
-    const Spot expected = memory.FindSpotPlainly(request, neat);
-    const Spot spot = memory.room().FindSpot(request, neat);
+    const bool seamless = look % 3 == 0;
+    const Spot expected = memory.FindSpotPlainly(request, seamless);
+    const Spot spot = memory.room().FindSpot(request, seamless);
     ASSERT_EQ(spot.range, expected.range) << look;
     ASSERT_EQ(spot.offset, expected.offset) << look;
     num_found += spot.range != kNone;
@@ -215,7 +215,7 @@ TEST_P(RangeRoomTest, FindsTheLongestEndThatALookAtEverythingFinds) {
     for (uint64_t steps = memory.Below(30); steps > 0; --steps) memory.Step();
     if (look % 50 == 0) memory.SealOne();
     if (look % 50 == 25) memory.QuarantineOne();
-    if (look % 2 == 0) memory.room().FindSpot(memory.AnySize(), /*neat=*/false);
+    if (look % 2 == 0) memory.room().FindSpot(memory.AnySize(), /*seamless=*/false);
     const Bytes most = memory.AnySize();
     const auto expected = memory.LongestRunPlainly(most);
     const auto run = memory.room().LongestRun(most);

@@ -51,7 +51,7 @@ void RangeTable::Seal(Address address) {
 Span RangeTable::Remove(RangeId id) {
   StitchedRange& range = ranges_[id];
   for (BlockId block : range.blocks) Detach(id, block);
-  RemoveRecipes(id);
+  RemoveCachedStitches(id);
   const Span addresses{range.base, range.reserved};
   range = StitchedRange();
   room_.Forget(id);
@@ -85,7 +85,7 @@ Span RangeTable::CutOut(RangeId id, BlockId block) {
   } else {
     behind = SplitAt(id, index, from, to);
   }
-  ReviseRecipes(id, index, from, to, behind);
+  ReviseCachedStitches(id, index, from, to, behind);
   room_.Forget(id);
   if (behind != kNone) room_.Forget(behind);
   return left;
@@ -138,34 +138,34 @@ void RangeTable::MoveLeases(RangeId from, RangeId to) {
   }
 }
 
-void RangeTable::ReviseRecipes(RangeId id, size_t index, Bytes from, Bytes to, RangeId behind) {
-  recipes_.Revise([&](Bytes request, Recipe* recipe) {
-    if (recipe->range != id || recipe->offset + request <= from) return true;
-    if (recipe->offset < to) return false;
-    recipe->range = behind;
-    recipe->offset -= to;
-    recipe->first_block -= index + 1;
+void RangeTable::ReviseCachedStitches(RangeId id, size_t index, Bytes from, Bytes to, RangeId behind) {
+  stitches_.Revise([&](Bytes request, CachedStitch* stitch) {
+    if (stitch->range != id || stitch->offset + request <= from) return true;
+    if (stitch->offset < to) return false;
+    stitch->range = behind;
+    stitch->offset -= to;
+    stitch->first_block -= index + 1;
     return true;
   });
 }
 
 Bytes RangeTable::OffsetOf(RangeId id, BlockId block) const { return ranges_[id].StartOf(ranges_[id].IndexOf(block)); }
 
-void RangeTable::RemoveRecipes(RangeId id) {
-  recipes_.Revise([id](Bytes, Recipe* recipe) { return recipe->range != id; });
+void RangeTable::RemoveCachedStitches(RangeId id) {
+  stitches_.Revise([id](Bytes, CachedStitch* stitch) { return stitch->range != id; });
 }
 
-void RangeTable::AddRecipe(Bytes request, RangeId id, Bytes offset, int64_t moment) {
-  recipes_.Add(request, {id, offset, moment, ranges_[id].IndexAt(offset), {}});
+void RangeTable::AddCachedStitch(Bytes request, RangeId id, Bytes offset, int64_t moment) {
+  stitches_.Add(request, {id, offset, moment, ranges_[id].IndexAt(offset), {}});
 }
 
-const Recipe* RangeTable::FindRecipe(Bytes request, int64_t moment, bool neat) {
-  RecipeBook::Recipes* recipes = recipes_.Find(request);
-  if (recipes == nullptr) return nullptr;
-  for (Recipe& recipe : *recipes) {
-    if (recipe.moment > moment) return nullptr;
-    if (recipe.obstacle.Stands(*chunks_) || !Applies(&recipe, request)) continue;
-    if (!neat || room_.IsNeat(recipe.range, recipe.offset, request)) return &recipe;
+const CachedStitch* RangeTable::FindCachedStitch(Bytes request, int64_t moment, bool seamless) {
+  StitchCache::CachedStitches* stitches = stitches_.Find(request);
+  if (stitches == nullptr) return nullptr;
+  for (CachedStitch& stitch : *stitches) {
+    if (stitch.moment > moment) return nullptr;
+    if (stitch.blocker.Stands(*chunks_) || !Applies(&stitch, request)) continue;
+    if (!seamless || room_.IsSeamless(stitch.range, stitch.offset, request)) return &stitch;
   }
   return nullptr;
 }
@@ -183,14 +183,14 @@ std::vector<Piece> RangeTable::PiecesOf(RangeId id, Bytes offset, Bytes size) co
 }
 
 // Are all its bytes free?
-bool RangeTable::Applies(Recipe* recipe, Bytes request) const {
-  const StitchedRange& range = ranges_[recipe->range];
-  const Bytes end = recipe->offset + request;
-  for (size_t at = recipe->first_block; at < range.blocks.size() && range.StartOf(at) < end; ++at) {
+bool RangeTable::Applies(CachedStitch* stitch, Bytes request) const {
+  const StitchedRange& range = ranges_[stitch->range];
+  const Bytes end = stitch->offset + request;
+  for (size_t at = stitch->first_block; at < range.blocks.size() && range.StartOf(at) < end; ++at) {
     const Bytes start = range.StartOf(at);
-    recipe->obstacle = ObstacleIn((*blocks_)[range.blocks[at]], std::max(recipe->offset, start) - start,
-                                  std::min(end, range.ends[at]) - start);
-    if (recipe->obstacle.chunk != kNone) return false;
+    stitch->blocker = BlockerIn((*blocks_)[range.blocks[at]], std::max(stitch->offset, start) - start,
+                                std::min(end, range.ends[at]) - start);
+    if (stitch->blocker.chunk != kNone) return false;
   }
   return true;
 }

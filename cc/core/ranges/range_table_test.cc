@@ -34,8 +34,10 @@ class RangeTableTest : public testing::Test {
     const ChunkId free = blocks_.ChunkAt(home);
     return space_.Take(free, home - chunks_[free].address, kBlock);
   }
-  Spot FindSpot(Bytes request) { return ranges_.room().FindSpot(request, /*neat=*/false); }
-  const Recipe* FindRecipe(Bytes request) { return ranges_.FindRecipe(request, kAnyMoment, /*neat=*/false); }
+  Spot FindSpot(Bytes request) { return ranges_.room().FindSpot(request, /*seamless=*/false); }
+  const CachedStitch* FindCachedStitch(Bytes request) {
+    return ranges_.FindCachedStitch(request, kAnyMoment, /*seamless=*/false);
+  }
 
   ChunkStore chunks_;
   BlockTable blocks_{MiB(2), &chunks_};
@@ -57,15 +59,15 @@ TEST_F(RangeTableTest, ABlockThatBlockedTheWayIsFreedAndFound) {
 // The bytes in the way are freed, and the number of their chunk names one in use elsewhere.
 TEST_F(RangeTableTest, ANumberUsedAgainIsNotInTheWay) {
   const RangeId range = Stitch({6, 4, 2});
-  ranges_.AddRecipe(2 * kBlock, range, Bytes(0), /*moment=*/1);
+  ranges_.AddCachedStitch(2 * kBlock, range, Bytes(0), /*moment=*/1);
   const ChunkId used = Use(4);
   EXPECT_EQ(FindSpot(2 * kBlock).range, kNone);
-  EXPECT_EQ(FindRecipe(2 * kBlock), nullptr);
+  EXPECT_EQ(FindCachedStitch(2 * kBlock), nullptr);
   space_.Give(used);
   for (int i : {0, 1, 2}) Use(i);
   ASSERT_EQ(chunks_[used].state, ChunkState::kUsed) << "the number was not used again: the test tests nothing";
   EXPECT_EQ(FindSpot(2 * kBlock).range, range);
-  EXPECT_NE(FindRecipe(2 * kBlock), nullptr);
+  EXPECT_NE(FindCachedStitch(2 * kBlock), nullptr);
 }
 
 TEST_F(RangeTableTest, ARangeThatBecameLongerIsLookedThroughAgain) {
@@ -96,7 +98,7 @@ TEST_F(RangeTableTest, ABlockThatIsGoneIsNotAskedAgain) {
   EXPECT_EQ(FindSpot(4 * kBlock).range, kNone);
   space_.Give(used);
   ranges_.CutOut(range, block_[6]);
-  space_.Close(blocks_.ChunkAt(kHome), 6 * kBlock, kBlock);
+  space_.Depopulate(blocks_.ChunkAt(kHome), 6 * kBlock, kBlock);
   blocks_.Remove(block_[6]);
   EXPECT_EQ(FindSpot(4 * kBlock).range, kNone);
   const Spot spot = FindSpot(2 * kBlock);
@@ -116,47 +118,47 @@ TEST_F(RangeTableTest, WhatCameFreeWhenTheLogWasFullIsFound) {
 
 TEST_F(RangeTableTest, ABlockOfWhichOnlyTheFrontIsFreeIsInTheWay) {
   const RangeId range = Stitch({6, 4, 2});
-  ranges_.AddRecipe(2 * kBlock, range, Bytes(0), /*moment=*/1);
+  ranges_.AddCachedStitch(2 * kBlock, range, Bytes(0), /*moment=*/1);
   space_.Take(blocks_.ChunkAt(kHome), 6 * kBlock + kBlock / 2, kBlock / 2);
-  EXPECT_EQ(FindRecipe(2 * kBlock), nullptr);
+  EXPECT_EQ(FindCachedStitch(2 * kBlock), nullptr);
   EXPECT_EQ(FindSpot(3 * kBlock).range, kNone);
   EXPECT_EQ(FindSpot(2 * kBlock).offset, kBlock);
 }
 
-TEST_F(RangeTableTest, ARecipeBehindACutKnowsItsBlocks) {
+TEST_F(RangeTableTest, ACachedStitchBehindACutKnowsItsBlocks) {
   const RangeId range = Stitch({0, 6, 4, 2});
-  ranges_.AddRecipe(kBlock, range, 3 * kBlock, /*moment=*/1);
-  ranges_.AddRecipe(2 * kBlock, range, kBlock, /*moment=*/2);
+  ranges_.AddCachedStitch(kBlock, range, 3 * kBlock, /*moment=*/1);
+  ranges_.AddCachedStitch(2 * kBlock, range, kBlock, /*moment=*/2);
   ranges_.CutOut(range, block_[6]);
-  EXPECT_EQ(FindRecipe(2 * kBlock), nullptr) << "it used the block that is gone";
-  const Recipe* recipe = FindRecipe(kBlock);
-  ASSERT_NE(recipe, nullptr);
-  EXPECT_NE(recipe->range, range);
-  EXPECT_EQ(recipe->offset, kBlock);
+  EXPECT_EQ(FindCachedStitch(2 * kBlock), nullptr) << "it used the block that is gone";
+  const CachedStitch* stitch = FindCachedStitch(kBlock);
+  ASSERT_NE(stitch, nullptr);
+  EXPECT_NE(stitch->range, range);
+  EXPECT_EQ(stitch->offset, kBlock);
   Use(4);
-  EXPECT_NE(FindRecipe(kBlock), nullptr) << "the block before it is none of its own";
+  EXPECT_NE(FindCachedStitch(kBlock), nullptr) << "the block before it is none of its own";
   Use(2);
-  EXPECT_EQ(FindRecipe(kBlock), nullptr);
+  EXPECT_EQ(FindCachedStitch(kBlock), nullptr);
 }
 
 // The first that was used is the first that is taken, unless it was used too late.
-TEST_F(RangeTableTest, RecipesAreTakenInTheOrderOfTheirFirstUse) {
+TEST_F(RangeTableTest, CachedStitchesAreTakenInTheOrderOfTheirFirstUse) {
   const RangeId range = Stitch({0, 6, 4, 2});
-  ranges_.AddRecipe(kBlock, range, kBlock, /*moment=*/5);
-  ranges_.AddRecipe(kBlock, range, Bytes(0), /*moment=*/7);
-  EXPECT_EQ(FindRecipe(kBlock)->offset, kBlock);
+  ranges_.AddCachedStitch(kBlock, range, kBlock, /*moment=*/5);
+  ranges_.AddCachedStitch(kBlock, range, Bytes(0), /*moment=*/7);
+  EXPECT_EQ(FindCachedStitch(kBlock)->offset, kBlock);
   Use(6);
-  EXPECT_EQ(FindRecipe(kBlock)->offset, Bytes(0));
-  EXPECT_EQ(ranges_.FindRecipe(kBlock, /*moment=*/6, /*neat=*/false), nullptr);
+  EXPECT_EQ(FindCachedStitch(kBlock)->offset, Bytes(0));
+  EXPECT_EQ(ranges_.FindCachedStitch(kBlock, /*moment=*/6, /*seamless=*/false), nullptr);
 }
 
 // Sizes enough for the book to grow a few times; then one range is forgotten.
-TEST_F(RangeTableTest, ForgetsTheRecipesOfOneRangeAmongMany) {
+TEST_F(RangeTableTest, ForgetsTheCachedStitchesOfOneRangeAmongMany) {
   const RangeId range = Stitch({0, 1, 2, 3});
   const RangeId other = ranges_.Add(kRange + GiB(1), GiB(1), Blocks({4, 5, 6, 7}));
-  for (int i = 1; i <= 1000; ++i) ranges_.AddRecipe(Bytes(256 * i), i % 3 == 0 ? other : range, Bytes(0), i);
-  ranges_.RemoveRecipes(range);
-  for (int i = 1; i <= 1000; ++i) EXPECT_EQ(FindRecipe(Bytes(256 * i)) != nullptr, i % 3 == 0) << i;
+  for (int i = 1; i <= 1000; ++i) ranges_.AddCachedStitch(Bytes(256 * i), i % 3 == 0 ? other : range, Bytes(0), i);
+  ranges_.RemoveCachedStitches(range);
+  for (int i = 1; i <= 1000; ++i) EXPECT_EQ(FindCachedStitch(Bytes(256 * i)) != nullptr, i % 3 == 0) << i;
 }
 
 }  // namespace

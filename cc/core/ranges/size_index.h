@@ -2,8 +2,8 @@
 // between.
 //
 // What the sizes are of is the user's business; range_room.h has one of each stitched range.
-#ifndef GMLAKE_CORE_SIZE_INDEX_H_
-#define GMLAKE_CORE_SIZE_INDEX_H_
+#ifndef GMLAKE_CORE_RANGES_SIZE_INDEX_H_
+#define GMLAKE_CORE_RANGES_SIZE_INDEX_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -71,4 +71,4 @@ class SizeIndex {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_SIZE_INDEX_H_
+#endif  // GMLAKE_CORE_RANGES_SIZE_INDEX_H_

@@ -2,8 +2,8 @@
 // contiguous piece.
 //
 // It owns no bytes. The table of them is range_table.h; where in them there is room is answered by range_room.h.
-#ifndef GMLAKE_CORE_STITCHED_RANGE_H_
-#define GMLAKE_CORE_STITCHED_RANGE_H_
+#ifndef GMLAKE_CORE_RANGES_STITCHED_RANGE_H_
+#define GMLAKE_CORE_RANGES_STITCHED_RANGE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ struct StitchedRange {
   bool quarantined = false;     // the driver refused to unmap it, or a part of it: none of its blocks is released
   int leases = 0;               // live leases through this range
   int64_t last_use = 0;         // the allocator's request count
-  int64_t freed = 0;            // Memory::ticks() when its last lease ended
+  int64_t freed = 0;            // Memory::epoch() when its last lease ended
 
   // Where in the range block number `index` begins.
   Bytes StartOf(size_t index) const { return index == 0 ? Bytes(0) : ends[index - 1]; }
@@ -41,4 +41,4 @@ struct StitchedRange {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_STITCHED_RANGE_H_
+#endif  // GMLAKE_CORE_RANGES_STITCHED_RANGE_H_

@@ -2,8 +2,8 @@
 //
 // Making it is much slower than copying into it, so several threads make chunks while the first ones are being filled,
 // or long before anybody needs them; and what is made is kept for the next time until somebody asks for it back.
-#ifndef GMLAKE_CORE_HOST_STORE_H_
-#define GMLAKE_CORE_HOST_STORE_H_
+#ifndef GMLAKE_CORE_SLEEP_HOST_STORE_H_
+#define GMLAKE_CORE_SLEEP_HOST_STORE_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -84,4 +84,4 @@ class HostStore {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_HOST_STORE_H_
+#endif  // GMLAKE_CORE_SLEEP_HOST_STORE_H_

@@ -45,7 +45,7 @@ void MappingSwitch::AddRuns(Address at, const std::vector<BlockId>& blocks, bool
   }
 }
 
-Status MappingSwitch::TakeDown() {
+Status MappingSwitch::UnmapAll() {
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
     const Status unmapped = Unmap(&*run);
     if (!unmapped.ok()) return unmapped;
@@ -55,7 +55,7 @@ Status MappingSwitch::TakeDown() {
   return OkStatus();
 }
 
-Status MappingSwitch::PutUp() {
+Status MappingSwitch::MapAll() {
   is_down_ = false;
   for (BlockId id : blocks_) {
     const Status filled = Fill(id);

@@ -2,8 +2,8 @@
 //
 // Both directions can be begun from any state in between: whatever is there already is left as it is. That is what
 // makes one the undo of the other, however far either came. Contents are not its business (saved_bytes.h).
-#ifndef GMLAKE_CORE_MAPPING_SWITCH_H_
-#define GMLAKE_CORE_MAPPING_SWITCH_H_
+#ifndef GMLAKE_CORE_SLEEP_MAPPING_SWITCH_H_
+#define GMLAKE_CORE_SLEEP_MAPPING_SWITCH_H_
 
 #include <vector>
 
@@ -26,10 +26,10 @@ class MappingSwitch {
   void Plan(bool down);
   // Unmaps all, then releases the blocks, as many as the driver takes back. Stops at the first mapping that will not
   // come off; then no block was released.
-  Status TakeDown();
+  Status UnmapAll();
   // Creates blocks, maps them, opens them. Stops at the first call that fails.
-  Status PutUp();
-  // Takes down what it can: after a PutUp that failed.
+  Status MapAll();
+  // Takes down what it can: after a MapAll that failed.
   void Abandon();
 
   // False: the block is in doubt, and stays mapped wherever it is.
@@ -65,4 +65,4 @@ class MappingSwitch {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_MAPPING_SWITCH_H_
+#endif  // GMLAKE_CORE_SLEEP_MAPPING_SWITCH_H_

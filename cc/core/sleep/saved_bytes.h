@@ -1,14 +1,14 @@
 // Where the bytes of a sleeping device are: which home addresses were copied to which host memory, and which are to be
 // zero afterwards because nobody wants their contents.
-#ifndef GMLAKE_CORE_SAVED_BYTES_H_
-#define GMLAKE_CORE_SAVED_BYTES_H_
+#ifndef GMLAKE_CORE_SLEEP_SAVED_BYTES_H_
+#define GMLAKE_CORE_SLEEP_SAVED_BYTES_H_
 
 #include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
-#include "cc/core/tables/block_table.h"
 #include "cc/core/sleep/host_store.h"
+#include "cc/core/tables/block_table.h"
 #include "cc/driver/host_copier.h"
 
 namespace gmlake {
@@ -58,4 +58,4 @@ class SavedBytes {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_SAVED_BYTES_H_
+#endif  // GMLAKE_CORE_SLEEP_SAVED_BYTES_H_

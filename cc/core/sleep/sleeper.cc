@@ -42,7 +42,7 @@ StatusOr<SleepReport> Sleeper::Sleep(const std::unordered_set<ChunkId>& dropped,
   const double copy_seconds = copying.seconds();
   lock->lock();
   if (!status.ok()) return StayAwake(status);
-  status = switch_.TakeDown();
+  status = switch_.UnmapAll();
   if (!status.ok()) return Undo(status);
   state_ = State::kAsleep;
   return SleepReport{saved_.bytes(), SizeOf(contents.dropped), memory_->asleep, copy_seconds, total.seconds()};
@@ -57,7 +57,7 @@ Status Sleeper::StayAwake(const Status& why) {
 
 // No block has been released yet, so what is mapped again has its contents.
 Status Sleeper::Undo(const Status& why) {
-  if (switch_.PutUp().ok()) return StayAwake(why);
+  if (switch_.MapAll().ok()) return StayAwake(why);
   state_ = State::kAsleep;
   return Status(why.code(), why.message() +
                                 ", and the driver refused to undo what was done; the device is asleep, its "
@@ -74,7 +74,7 @@ StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* l
   const Bytes missing = memory_->asleep;
   Status status = CheckRoom(limit);
   if (!status.ok()) return status;
-  status = switch_.PutUp();
+  status = switch_.MapAll();
   state_ = State::kMoving;
   lock->unlock();
   const Watch copying;
@@ -172,7 +172,7 @@ void Sleeper::ForgetBlock(BlockId id) {
   const Block& block = memory_->blocks[id];
   const ChunkId chunk = memory_->blocks.ChunkAt(block.home);
   memory_->asleep -= block.size;
-  memory_->space.Close(chunk, block.home - memory_->chunks[chunk].address, block.size);
+  memory_->space.Depopulate(chunk, block.home - memory_->chunks[chunk].address, block.size);
   memory_->blocks.Remove(id);
 }
 

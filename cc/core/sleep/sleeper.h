@@ -5,8 +5,8 @@
 // - Wake creates, maps and copies back. After a failure it unmaps and releases again: the device sleeps on.
 //
 // The bytes on the host are forgotten only when the device is awake and has them all.
-#ifndef GMLAKE_CORE_SLEEPER_H_
-#define GMLAKE_CORE_SLEEPER_H_
+#ifndef GMLAKE_CORE_SLEEP_SLEEPER_H_
+#define GMLAKE_CORE_SLEEP_SLEEPER_H_
 
 #include <mutex>
 #include <optional>
@@ -15,8 +15,8 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
-#include "cc/core/sleep/mapping_switch.h"
 #include "cc/core/ranges/memory.h"
+#include "cc/core/sleep/mapping_switch.h"
 #include "cc/core/sleep/saved_bytes.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/host_copier.h"
@@ -89,4 +89,4 @@ class Sleeper {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_SLEEPER_H_
+#endif  // GMLAKE_CORE_SLEEP_SLEEPER_H_

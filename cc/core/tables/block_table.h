@@ -3,8 +3,8 @@
 // A block's home is its place in a primitive range. The table answers "which block is at this address" in constant time
 // through one entry per granule, and "which chunk", which is how a stitched range finds out whether its bytes are free.
 // It makes no driver call.
-#ifndef GMLAKE_CORE_BLOCK_TABLE_H_
-#define GMLAKE_CORE_BLOCK_TABLE_H_
+#ifndef GMLAKE_CORE_TABLES_BLOCK_TABLE_H_
+#define GMLAKE_CORE_TABLES_BLOCK_TABLE_H_
 
 #include <algorithm>
 #include <vector>
@@ -204,4 +204,4 @@ class BlockTable {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_BLOCK_TABLE_H_
+#endif  // GMLAKE_CORE_TABLES_BLOCK_TABLE_H_

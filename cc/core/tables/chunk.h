@@ -2,8 +2,8 @@
 //
 // Every physical block has exactly one home in a primitive range, hence a byte of a block and an address of a primitive
 // range name the same thing. Owning physical bytes means owning chunks, whatever address the owner uses.
-#ifndef GMLAKE_CORE_CHUNK_H_
-#define GMLAKE_CORE_CHUNK_H_
+#ifndef GMLAKE_CORE_TABLES_CHUNK_H_
+#define GMLAKE_CORE_TABLES_CHUNK_H_
 
 #include <cstdint>
 #include <vector>
@@ -29,7 +29,7 @@ struct alignas(64) Chunk {
   Bytes size;
   Bytes requested;           // first piece of a lease: as asked for
   Address leased_at;         // the same: where the caller sees it
-  int64_t freed = 0;         // Memory::ticks() when the last of its bytes came free
+  int64_t freed = 0;         // Memory::epoch() when the last of its bytes came free
   ChunkId previous = kNone;  // neighbours by address
   ChunkId next = kNone;
   ChunkId next_piece = kNone;  // the same lease goes on there
@@ -67,4 +67,4 @@ class ChunkStore {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_CHUNK_H_
+#endif  // GMLAKE_CORE_TABLES_CHUNK_H_

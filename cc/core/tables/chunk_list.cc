@@ -115,7 +115,7 @@ ChunkId ChunkList::Give(ChunkId used) {
   return Coalesce(used);
 }
 
-ChunkId ChunkList::Open(ChunkId hole, Bytes offset, Bytes size) {
+ChunkId ChunkList::Populate(ChunkId hole, Bytes offset, Bytes size) {
   Unbin(hole);
   const ChunkId id = Isolate(hole, offset, size);
   at(id).state = ChunkState::kFree;
@@ -123,9 +123,9 @@ ChunkId ChunkList::Open(ChunkId hole, Bytes offset, Bytes size) {
   return id;
 }
 
-ChunkId ChunkList::Settle(ChunkId opened) { return Coalesce(opened); }
+ChunkId ChunkList::FinishPopulate(ChunkId opened) { return Coalesce(opened); }
 
-ChunkId ChunkList::Close(ChunkId free, Bytes offset, Bytes size) {
+ChunkId ChunkList::Depopulate(ChunkId free, Bytes offset, Bytes size) {
   Unbin(free);
   ChunkId id = Isolate(free, offset, size);
   at(id).state = ChunkState::kHole;
@@ -143,7 +143,7 @@ void ChunkList::RebinBefore(ChunkId hole) {
   Bin(previous);
 }
 
-void ChunkList::Spoil(ChunkId hole, Bytes offset, Bytes size) {
+void ChunkList::Retire(ChunkId hole, Bytes offset, Bytes size) {
   Unbin(hole);
   at(Isolate(hole, offset, size)).state = ChunkState::kUsed;
   RebinBefore(hole);

@@ -6,8 +6,8 @@
 //
 // Two of these exist per device: one over the primitive ranges (which tells a BlockTable where chunks begin) and one
 // inside the slabs of the small pool. Neither knows of leases, streams or the driver.
-#ifndef GMLAKE_CORE_CHUNK_LIST_H_
-#define GMLAKE_CORE_CHUNK_LIST_H_
+#ifndef GMLAKE_CORE_TABLES_CHUNK_LIST_H_
+#define GMLAKE_CORE_TABLES_CHUNK_LIST_H_
 
 #include <string>
 #include <vector>
@@ -46,11 +46,11 @@ class ChunkList {
   ChunkId Give(ChunkId used);
   // A part of a hole becomes free, or a part of a free chunk becomes a hole. The part is isolated but not yet
   // coalesced after Open, so that blocks can be registered with it; Settle finishes the work.
-  ChunkId Open(ChunkId hole, Bytes offset, Bytes size);
-  ChunkId Settle(ChunkId opened);
-  ChunkId Close(ChunkId free, Bytes offset, Bytes size);
+  ChunkId Populate(ChunkId hole, Bytes offset, Bytes size);
+  ChunkId FinishPopulate(ChunkId opened);
+  ChunkId Depopulate(ChunkId free, Bytes offset, Bytes size);
   // A part of a hole becomes used for good: addresses that must not be mapped again.
-  void Spoil(ChunkId hole, Bytes offset, Bytes size);
+  void Retire(ChunkId hole, Bytes offset, Bytes size);
 
   // Calls `visit(chunk)` for every free chunk.
   template <typename Visit>
@@ -97,4 +97,4 @@ class ChunkList {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_CHUNK_LIST_H_
+#endif  // GMLAKE_CORE_TABLES_CHUNK_LIST_H_

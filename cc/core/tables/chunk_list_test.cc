@@ -31,10 +31,10 @@ TEST_F(ChunkListTest, TakesFromTheMiddleAndCoalescesBack) {
 TEST_F(ChunkListTest, HolesOpenAndClose) {
   const ChunkId hole = list_.AddRegion(kBase, MiB(10), ChunkState::kHole);
   EXPECT_EQ(list_.BestFit(MiB(2)), kNone);
-  const ChunkId free = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
+  const ChunkId free = list_.FinishPopulate(list_.Populate(hole, Bytes(0), MiB(4)));
   EXPECT_EQ(list_.BestFit(MiB(2)), kNone);
   EXPECT_EQ(list_.TailFit(MiB(2)), free);
-  list_.Close(free, MiB(2), MiB(2));
+  list_.Depopulate(free, MiB(2), MiB(2));
   EXPECT_EQ(list_.free_bytes(), MiB(2));
   EXPECT_NE(list_.TailFit(MiB(2)), kNone);
   ASSERT_EQ(list_.holes().size(), 1u);
@@ -44,9 +44,9 @@ TEST_F(ChunkListTest, HolesOpenAndClose) {
 // What lies before a hole is where its region grows only as long as nothing comes after the hole.
 TEST_F(ChunkListTest, ATailEndsWhereTheHoleBehindItIsFilledInItsMiddle) {
   const ChunkId hole = list_.AddRegion(kBase, MiB(20), ChunkState::kHole);
-  const ChunkId tail = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
+  const ChunkId tail = list_.FinishPopulate(list_.Populate(hole, Bytes(0), MiB(4)));
   ASSERT_EQ(list_.TailFit(MiB(4)), tail);
-  const ChunkId middle = list_.Settle(list_.Open(list_.holes()[0], MiB(6), MiB(2)));
+  const ChunkId middle = list_.FinishPopulate(list_.Populate(list_.holes()[0], MiB(6), MiB(2)));
   EXPECT_EQ(list_.BestFit(MiB(4)), tail);
   EXPECT_EQ(list_.TailFit(MiB(2)), middle);
   EXPECT_EQ(list_.CheckRegion(tail), "");
@@ -54,8 +54,8 @@ TEST_F(ChunkListTest, ATailEndsWhereTheHoleBehindItIsFilledInItsMiddle) {
 
 TEST_F(ChunkListTest, ATailEndsWhereTheHoleBehindItIsSpoilt) {
   const ChunkId hole = list_.AddRegion(kBase, MiB(20), ChunkState::kHole);
-  const ChunkId tail = list_.Settle(list_.Open(hole, Bytes(0), MiB(4)));
-  list_.Spoil(list_.holes()[0], MiB(6), MiB(2));
+  const ChunkId tail = list_.FinishPopulate(list_.Populate(hole, Bytes(0), MiB(4)));
+  list_.Retire(list_.holes()[0], MiB(6), MiB(2));
   EXPECT_EQ(list_.BestFit(MiB(4)), tail);
   EXPECT_EQ(list_.CheckRegion(tail), "");
 }

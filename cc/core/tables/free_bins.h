@@ -3,8 +3,8 @@
 // Sixteen bins per octave; two levels of bitmaps find the next bin that is not empty. Nearly always a bin holds one
 // entry or none, so a bin is its least entry and a vector of the others, in one cache line. The order is total, so the
 // answer depends on what is free and on nothing else (no use order, no history).
-#ifndef GMLAKE_CORE_FREE_BINS_H_
-#define GMLAKE_CORE_FREE_BINS_H_
+#ifndef GMLAKE_CORE_TABLES_FREE_BINS_H_
+#define GMLAKE_CORE_TABLES_FREE_BINS_H_
 
 #include <algorithm>
 #include <array>
@@ -140,4 +140,4 @@ class FreeBins {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_FREE_BINS_H_
+#endif  // GMLAKE_CORE_TABLES_FREE_BINS_H_

@@ -2,8 +2,8 @@
 //
 // Every free writes to it, so it is no more than a list with an end: when that is reached, it is known only that there
 // was too much to remember. In a steady step, where nobody looks, nothing is written.
-#ifndef GMLAKE_CORE_FREE_LOG_H_
-#define GMLAKE_CORE_FREE_LOG_H_
+#ifndef GMLAKE_CORE_TABLES_FREE_LOG_H_
+#define GMLAKE_CORE_TABLES_FREE_LOG_H_
 
 #include <array>
 #include <cstddef>
@@ -40,4 +40,4 @@ class FreeLog {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_FREE_LOG_H_
+#endif  // GMLAKE_CORE_TABLES_FREE_LOG_H_

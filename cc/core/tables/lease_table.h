@@ -1,6 +1,6 @@
 // Which address is leased, and what stands behind it: the lease's first chunk.
-#ifndef GMLAKE_CORE_LEASE_TABLE_H_
-#define GMLAKE_CORE_LEASE_TABLE_H_
+#ifndef GMLAKE_CORE_TABLES_LEASE_TABLE_H_
+#define GMLAKE_CORE_TABLES_LEASE_TABLE_H_
 
 #include <cstdint>
 #include <vector>
@@ -76,4 +76,4 @@ class LeaseTable {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_LEASE_TABLE_H_
+#endif  // GMLAKE_CORE_TABLES_LEASE_TABLE_H_

@@ -3,8 +3,8 @@
 // A block with a seam is mapped whole but free only in part, most of the time; a stitch can use such a part at its very
 // first or last piece only. Near the limit that is what makes requests fail with enough bytes free. So near the limit
 // leases are placed such that new seams fall between blocks, or inside small ones. Pure functions of the tables.
-#ifndef GMLAKE_CORE_SEAM_H_
-#define GMLAKE_CORE_SEAM_H_
+#ifndef GMLAKE_CORE_TABLES_SEAM_H_
+#define GMLAKE_CORE_TABLES_SEAM_H_
 
 #include "cc/base/bytes.h"
 #include "cc/core/tables/block_table.h"
@@ -27,7 +27,7 @@ struct Fit {
 };
 
 // At the front or at the back of the chunk, whichever puts a seam into the smaller block; the front if equal.
-inline Fit NeatestFit(const BlockTable& blocks, const Chunk& chunk, Bytes size) {
+inline Fit FitWithFewestSeams(const BlockTable& blocks, const Chunk& chunk, Bytes size) {
   if (chunk.size == size) return {Bytes(0), Bytes(0)};
   const Bytes front = SeamAt(blocks, chunk.address + size);
   const Bytes back = SeamAt(blocks, chunk.end() - size);
@@ -36,4 +36,4 @@ inline Fit NeatestFit(const BlockTable& blocks, const Chunk& chunk, Bytes size) 
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_SEAM_H_
+#endif  // GMLAKE_CORE_TABLES_SEAM_H_

@@ -1,8 +1,8 @@
 // Every number that the placing policy depends on, in one place, so that a replay can try others.
 //
 // docs/tuning.md says why each has its value and shows the curve; `tools/threshold_curves.py` draws it.
-#ifndef GMLAKE_CORE_THRESHOLDS_H_
-#define GMLAKE_CORE_THRESHOLDS_H_
+#ifndef GMLAKE_CORE_TABLES_THRESHOLDS_H_
+#define GMLAKE_CORE_TABLES_THRESHOLDS_H_
 
 #include <cstdint>
 
@@ -45,4 +45,4 @@ struct Thresholds {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_THRESHOLDS_H_
+#endif  // GMLAKE_CORE_TABLES_THRESHOLDS_H_

@@ -1,6 +1,6 @@
 // For tests: a HostCopier over the fake driver that knows what lies in every page of every physical block.
-#ifndef GMLAKE_CORE_TESTING_COPIER_H_
-#define GMLAKE_CORE_TESTING_COPIER_H_
+#ifndef GMLAKE_CORE_TESTING_TESTING_COPIER_H_
+#define GMLAKE_CORE_TESTING_TESTING_COPIER_H_
 
 #include <cstdint>
 #include <cstdlib>
@@ -135,4 +135,4 @@ class TestingCopier final : public HostCopier {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_CORE_TESTING_COPIER_H_
+#endif  // GMLAKE_CORE_TESTING_TESTING_COPIER_H_

@@ -2,8 +2,8 @@
 //
 // An entry point begins with GMLAKE_ENTRY(); one that CUDA forbids during a capture begins with
 // GMLAKE_ENTRY_OUTSIDE_CAPTURE() (capture.h).
-#ifndef GMLAKE_EMULATOR_CALLS_H_
-#define GMLAKE_EMULATOR_CALLS_H_
+#ifndef GMLAKE_EMULATOR_CALLS_CALLS_H_
+#define GMLAKE_EMULATOR_CALLS_CALLS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -37,4 +37,4 @@ uint64_t CountMemoryCalls();
   static auto* const gmlake_call = new ::gmlake::emulator::Call(__func__); \
   if (const int gmlake_fault = gmlake_call->Enter(); gmlake_fault != 0) return static_cast<CUresult>(gmlake_fault)
 
-#endif  // GMLAKE_EMULATOR_CALLS_H_
+#endif  // GMLAKE_EMULATOR_CALLS_CALLS_H_

@@ -7,8 +7,8 @@
 //   cuMemUnmap~200       every call takes 200 microseconds longer, none fails
 // CALL is an entry point's exact name (cuMemAlloc_v2), or a beginning of one followed by `*`. CODE is the CUresult to
 // answer; without it, 2 (out of memory).
-#ifndef GMLAKE_EMULATOR_FAULTS_H_
-#define GMLAKE_EMULATOR_FAULTS_H_
+#ifndef GMLAKE_EMULATOR_CALLS_FAULTS_H_
+#define GMLAKE_EMULATOR_CALLS_FAULTS_H_
 
 #include <cstdint>
 #include <mutex>
@@ -64,4 +64,4 @@ FaultScript& faults();
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_FAULTS_H_
+#endif  // GMLAKE_EMULATOR_CALLS_FAULTS_H_

@@ -2,8 +2,8 @@
 //
 // A violation is always logged and counted. Whether the call that broke the rule also fails is up to the call: it
 // answers what a real driver answers. A test asserts that the count is zero.
-#ifndef GMLAKE_EMULATOR_LOG_H_
-#define GMLAKE_EMULATOR_LOG_H_
+#ifndef GMLAKE_EMULATOR_CALLS_LOG_H_
+#define GMLAKE_EMULATOR_CALLS_LOG_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ void ResetViolations();
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_LOG_H_
+#endif  // GMLAKE_EMULATOR_CALLS_LOG_H_

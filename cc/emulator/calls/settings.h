@@ -16,8 +16,8 @@
 //   GMLAKE_EMULATOR_LOG=                file for messages (default: stderr)
 //   GMLAKE_EMULATOR_TRACE=0             1: every call is logged by name
 //   CUDA_VISIBLE_DEVICES                which devices the process sees, as for a real driver (visible_devices.h)
-#ifndef GMLAKE_EMULATOR_SETTINGS_H_
-#define GMLAKE_EMULATOR_SETTINGS_H_
+#ifndef GMLAKE_EMULATOR_CALLS_SETTINGS_H_
+#define GMLAKE_EMULATOR_CALLS_SETTINGS_H_
 
 #include <cstdint>
 #include <string>
@@ -50,4 +50,4 @@ const Settings& settings();
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_SETTINGS_H_
+#endif  // GMLAKE_EMULATOR_CALLS_SETTINGS_H_

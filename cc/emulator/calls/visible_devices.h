@@ -1,6 +1,6 @@
 // CUDA_VISIBLE_DEVICES: which of the machine's devices a process sees, and in which order.
-#ifndef GMLAKE_EMULATOR_VISIBLE_DEVICES_H_
-#define GMLAKE_EMULATOR_VISIBLE_DEVICES_H_
+#ifndef GMLAKE_EMULATOR_CALLS_VISIBLE_DEVICES_H_
+#define GMLAKE_EMULATOR_CALLS_VISIBLE_DEVICES_H_
 
 #include <string>
 #include <vector>
@@ -17,4 +17,4 @@ std::vector<int> VisibleDevices(const char* list, int installed);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_VISIBLE_DEVICES_H_
+#endif  // GMLAKE_EMULATOR_CALLS_VISIBLE_DEVICES_H_

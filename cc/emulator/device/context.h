@@ -1,6 +1,6 @@
 // The calling thread's stack of contexts. A context here is a device's primary context and nothing more.
-#ifndef GMLAKE_EMULATOR_CONTEXT_H_
-#define GMLAKE_EMULATOR_CONTEXT_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_CONTEXT_H_
+#define GMLAKE_EMULATOR_DEVICE_CONTEXT_H_
 
 #include "cc/emulator/calls/cuda_api.h"
 
@@ -21,4 +21,4 @@ bool PopContext(CUcontext* context);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_CONTEXT_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_CONTEXT_H_

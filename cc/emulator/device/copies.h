@@ -1,6 +1,6 @@
 // Copies and fills as operations: these are real, kernels are not.
-#ifndef GMLAKE_EMULATOR_COPIES_H_
-#define GMLAKE_EMULATOR_COPIES_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_COPIES_H_
+#define GMLAKE_EMULATOR_DEVICE_COPIES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -34,4 +34,4 @@ CUresult CheckAtCall(const Operation& operation);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_COPIES_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_COPIES_H_

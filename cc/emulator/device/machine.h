@@ -1,18 +1,18 @@
 // The emulated machine: its devices, their memory and the addresses where it appears.
 //
 // Everything that entry points share lives here, behind two locks. Order: pages, then mutex.
-#ifndef GMLAKE_EMULATOR_MACHINE_H_
-#define GMLAKE_EMULATOR_MACHINE_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_MACHINE_H_
+#define GMLAKE_EMULATOR_DEVICE_MACHINE_H_
 
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <vector>
 
+#include "cc/emulator/calls/cuda_api.h"
+#include "cc/emulator/device/context.h"
 #include "cc/emulator/memory/address_map.h"
 #include "cc/emulator/memory/allocations.h"
-#include "cc/emulator/device/context.h"
-#include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/memory/memory_pool.h"
 #include "cc/emulator/memory/physical_blocks.h"
 #include "cc/emulator/memory/physical_memory.h"
@@ -72,4 +72,4 @@ class ExclusiveAccess {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_MACHINE_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_MACHINE_H_

@@ -1,6 +1,6 @@
 // One piece of work: what a stream queues, a capture records and a graph holds.
-#ifndef GMLAKE_EMULATOR_OPERATION_H_
-#define GMLAKE_EMULATOR_OPERATION_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_OPERATION_H_
+#define GMLAKE_EMULATOR_DEVICE_OPERATION_H_
 
 #include <functional>
 #include <memory>
@@ -33,4 +33,4 @@ void Execute(const Operation& operation);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_OPERATION_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_OPERATION_H_

@@ -1,8 +1,8 @@
 // Which work comes before which, and whether two pieces of it that nothing orders meet in the same bytes.
 //
 // Only copies and fills are looked at: what a kernel does with its pointers is not known.
-#ifndef GMLAKE_EMULATOR_ORDER_H_
-#define GMLAKE_EMULATOR_ORDER_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_ORDER_H_
+#define GMLAKE_EMULATOR_DEVICE_ORDER_H_
 
 #include <cstdint>
 #include <map>
@@ -40,4 +40,4 @@ bool Collide(const std::vector<Place>& some, const std::vector<Place>& others);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_ORDER_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_ORDER_H_

@@ -1,8 +1,8 @@
 #include "cc/emulator/device/spans.h"
 
 #include "cc/emulator/calls/log.h"
-#include "cc/emulator/device/machine.h"
 #include "cc/emulator/calls/settings.h"
+#include "cc/emulator/device/machine.h"
 
 namespace gmlake::emulator {
 namespace {

@@ -1,6 +1,6 @@
 // What a piece of work touches, and whether it may.
-#ifndef GMLAKE_EMULATOR_SPANS_H_
-#define GMLAKE_EMULATOR_SPANS_H_
+#ifndef GMLAKE_EMULATOR_DEVICE_SPANS_H_
+#define GMLAKE_EMULATOR_DEVICE_SPANS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -31,4 +31,4 @@ Span SpanOfKernelPointer(uint64_t pointer, int device);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_SPANS_H_
+#endif  // GMLAKE_EMULATOR_DEVICE_SPANS_H_

@@ -1,6 +1,6 @@
 // The numbers that the emulated device gives of itself: those of an H100, without the features that are not emulated.
-#ifndef GMLAKE_EMULATOR_DEVICE_ATTRIBUTES_H_
-#define GMLAKE_EMULATOR_DEVICE_ATTRIBUTES_H_
+#ifndef GMLAKE_EMULATOR_ENTRIES_DEVICE_ATTRIBUTES_H_
+#define GMLAKE_EMULATOR_ENTRIES_DEVICE_ATTRIBUTES_H_
 
 #include "cc/emulator/calls/cuda_api.h"
 
@@ -15,4 +15,4 @@ int DeviceAttribute(CUdevice_attribute attribute, int number);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_DEVICE_ATTRIBUTES_H_
+#endif  // GMLAKE_EMULATOR_ENTRIES_DEVICE_ATTRIBUTES_H_

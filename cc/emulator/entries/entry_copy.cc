@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "cc/emulator/calls/calls.h"
+#include "cc/emulator/calls/cuda_api.h"
+#include "cc/emulator/calls/settings.h"
 #include "cc/emulator/device/context.h"
 #include "cc/emulator/device/copies.h"
-#include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/device/machine.h"
-#include "cc/emulator/calls/settings.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "cc/emulator/calls/calls.h"
-#include "cc/emulator/streams/capture.h"
-#include "cc/emulator/device/context.h"
 #include "cc/emulator/calls/cuda_api.h"
-#include "cc/emulator/entries/device_attributes.h"
+#include "cc/emulator/device/context.h"
 #include "cc/emulator/device/machine.h"
+#include "cc/emulator/entries/device_attributes.h"
+#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/streams/streams.h"
 
 using gmlake::emulator::CheckNothingCaptured;

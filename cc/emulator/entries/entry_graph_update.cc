@@ -3,8 +3,8 @@
 
 #include "cc/emulator/calls/calls.h"
 #include "cc/emulator/calls/cuda_api.h"
-#include "cc/emulator/streams/graphs.h"
 #include "cc/emulator/modules/node_work.h"
+#include "cc/emulator/streams/graphs.h"
 
 namespace gmlake::emulator {
 namespace {

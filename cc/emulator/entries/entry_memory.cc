@@ -2,11 +2,11 @@
 #include <cstdlib>
 
 #include "cc/emulator/calls/calls.h"
-#include "cc/emulator/streams/capture.h"
-#include "cc/emulator/device/context.h"
 #include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/calls/log.h"
+#include "cc/emulator/device/context.h"
 #include "cc/emulator/device/machine.h"
+#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "cc/emulator/calls/calls.h"
-#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/modules/modules.h"
+#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

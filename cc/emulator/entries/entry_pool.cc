@@ -1,11 +1,11 @@
 // Driver entry points: stream-ordered memory.
 #include "cc/emulator/calls/calls.h"
-#include "cc/emulator/streams/capture.h"
-#include "cc/emulator/device/context.h"
 #include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/calls/log.h"
-#include "cc/emulator/device/machine.h"
 #include "cc/emulator/calls/settings.h"
+#include "cc/emulator/device/context.h"
+#include "cc/emulator/device/machine.h"
+#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

@@ -9,10 +9,10 @@
 #include "cc/emulator/calls/calls.h"
 #include "cc/emulator/calls/faults.h"
 #include "cc/emulator/calls/log.h"
-#include "cc/emulator/device/machine.h"
-#include "cc/emulator/modules/modules.h"
-#include "cc/emulator/device/operation.h"
 #include "cc/emulator/calls/settings.h"
+#include "cc/emulator/device/machine.h"
+#include "cc/emulator/device/operation.h"
+#include "cc/emulator/modules/modules.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

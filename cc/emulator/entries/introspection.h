@@ -1,7 +1,7 @@
 // What tests may ask of the emulated machine and tell it, as C functions beside CUDA's own. gmlake_jax/emulator.py is
 // their Python face.
-#ifndef GMLAKE_EMULATOR_INTROSPECTION_H_
-#define GMLAKE_EMULATOR_INTROSPECTION_H_
+#ifndef GMLAKE_EMULATOR_ENTRIES_INTROSPECTION_H_
+#define GMLAKE_EMULATOR_ENTRIES_INTROSPECTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -58,4 +58,4 @@ int gmlake_emulator_free_too_early(uint64_t address);
 }  // extern "C"
 #pragma GCC visibility pop
 
-#endif  // GMLAKE_EMULATOR_INTROSPECTION_H_
+#endif  // GMLAKE_EMULATOR_ENTRIES_INTROSPECTION_H_

@@ -2,8 +2,8 @@
 //
 // Every rule that a caller breaks is a violation, and the call answers what an H200 answered when it was asked
 // (conformance/h200_answers.txt). Two answers are stricter than the real ones, and say so where they are given.
-#ifndef GMLAKE_EMULATOR_ADDRESS_MAP_H_
-#define GMLAKE_EMULATOR_ADDRESS_MAP_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_ADDRESS_MAP_H_
+#define GMLAKE_EMULATOR_MEMORY_ADDRESS_MAP_H_
 
 #include <cstdint>
 #include <map>
@@ -73,4 +73,4 @@ class AddressMap {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_ADDRESS_MAP_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_ADDRESS_MAP_H_

@@ -2,8 +2,8 @@
 //
 // All of it is reserved at start and inaccessible, so touching a device address that is not mapped faults, and any
 // 64-bit value inside it is surely a device pointer: that is how kernel arguments are told apart from numbers.
-#ifndef GMLAKE_EMULATOR_ADDRESS_WINDOW_H_
-#define GMLAKE_EMULATOR_ADDRESS_WINDOW_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_ADDRESS_WINDOW_H_
+#define GMLAKE_EMULATOR_MEMORY_ADDRESS_WINDOW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -35,4 +35,4 @@ class AddressWindow {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_ADDRESS_WINDOW_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_ADDRESS_WINDOW_H_

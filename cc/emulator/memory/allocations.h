@@ -1,6 +1,6 @@
 // Driver allocations by address: plain, from a pool, pinned host memory, registered host memory.
-#ifndef GMLAKE_EMULATOR_ALLOCATIONS_H_
-#define GMLAKE_EMULATOR_ALLOCATIONS_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_ALLOCATIONS_H_
+#define GMLAKE_EMULATOR_MEMORY_ALLOCATIONS_H_
 
 #include <cstdint>
 #include <map>
@@ -46,4 +46,4 @@ class Allocations {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_ALLOCATIONS_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_ALLOCATIONS_H_

@@ -1,6 +1,6 @@
 // Which parts of a line of addresses (or of a file) are free.
-#ifndef GMLAKE_EMULATOR_FREE_LIST_H_
-#define GMLAKE_EMULATOR_FREE_LIST_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_FREE_LIST_H_
+#define GMLAKE_EMULATOR_MEMORY_FREE_LIST_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,4 +38,4 @@ class FreeList {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_FREE_LIST_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_FREE_LIST_H_

@@ -7,8 +7,8 @@
 // It keeps idle chunks up to the release threshold, and gives the rest back when the program synchronizes.
 //
 // Not modelled: hints about reuse between streams. A piece is free once the free has run in stream order.
-#ifndef GMLAKE_EMULATOR_MEMORY_POOL_H_
-#define GMLAKE_EMULATOR_MEMORY_POOL_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_MEMORY_POOL_H_
+#define GMLAKE_EMULATOR_MEMORY_MEMORY_POOL_H_
 
 #include <cstdint>
 #include <map>
@@ -89,4 +89,4 @@ struct CUmemPoolHandle_st : gmlake::emulator::MemoryPool {
   using MemoryPool::MemoryPool;
 };
 
-#endif  // GMLAKE_EMULATOR_MEMORY_POOL_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_MEMORY_POOL_H_

@@ -1,6 +1,6 @@
 // Physical blocks by handle: what cuMemCreate makes. A block lives while it is held (handles) or mapped.
-#ifndef GMLAKE_EMULATOR_PHYSICAL_BLOCKS_H_
-#define GMLAKE_EMULATOR_PHYSICAL_BLOCKS_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_PHYSICAL_BLOCKS_H_
+#define GMLAKE_EMULATOR_MEMORY_PHYSICAL_BLOCKS_H_
 
 #include <cstdint>
 #include <unordered_map>
@@ -48,4 +48,4 @@ class PhysicalBlocks {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_PHYSICAL_BLOCKS_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_PHYSICAL_BLOCKS_H_

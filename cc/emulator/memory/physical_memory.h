@@ -4,8 +4,8 @@
 // several addresses really are the same memory. A granule that comes back is punched out of the file, so that memory
 // is zero when it is handed out again (XLA's loops read predicates that no kernel writes here: dirty memory would
 // keep them running).
-#ifndef GMLAKE_EMULATOR_PHYSICAL_MEMORY_H_
-#define GMLAKE_EMULATOR_PHYSICAL_MEMORY_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_PHYSICAL_MEMORY_H_
+#define GMLAKE_EMULATOR_MEMORY_PHYSICAL_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -59,4 +59,4 @@ class PhysicalMemory {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_PHYSICAL_MEMORY_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_PHYSICAL_MEMORY_H_

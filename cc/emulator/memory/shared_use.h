@@ -2,8 +2,8 @@
 // bytes.
 //
 // Only the counts are shared, which is all that one process can see of another's memory.
-#ifndef GMLAKE_EMULATOR_SHARED_USE_H_
-#define GMLAKE_EMULATOR_SHARED_USE_H_
+#ifndef GMLAKE_EMULATOR_MEMORY_SHARED_USE_H_
+#define GMLAKE_EMULATOR_MEMORY_SHARED_USE_H_
 
 #include <sys/types.h>
 
@@ -50,4 +50,4 @@ class SharedUse {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_SHARED_USE_H_
+#endif  // GMLAKE_EMULATOR_MEMORY_SHARED_USE_H_

@@ -1,7 +1,7 @@
 // Reads from a compiled GPU program (cubin, an ELF file) what the emulator needs: its kernels with their parameters,
 // and its global variables with their first values. The code itself is not looked at.
-#ifndef GMLAKE_EMULATOR_CUBIN_H_
-#define GMLAKE_EMULATOR_CUBIN_H_
+#ifndef GMLAKE_EMULATOR_MODULES_CUBIN_H_
+#define GMLAKE_EMULATOR_MODULES_CUBIN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -31,4 +31,4 @@ bool ReadCubin(const void* image, Cubin* cubin);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_CUBIN_H_
+#endif  // GMLAKE_EMULATOR_MODULES_CUBIN_H_

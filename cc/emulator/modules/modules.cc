@@ -4,9 +4,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "cc/emulator/calls/settings.h"
 #include "cc/emulator/device/context.h"
 #include "cc/emulator/device/machine.h"
-#include "cc/emulator/calls/settings.h"
 
 namespace gmlake::emulator {
 namespace {

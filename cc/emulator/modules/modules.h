@@ -1,6 +1,6 @@
 // Loaded programs: kernels by name, and global variables in device memory.
-#ifndef GMLAKE_EMULATOR_MODULES_H_
-#define GMLAKE_EMULATOR_MODULES_H_
+#ifndef GMLAKE_EMULATOR_MODULES_MODULES_H_
+#define GMLAKE_EMULATOR_MODULES_MODULES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "cc/emulator/modules/cubin.h"
 #include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/device/operation.h"
+#include "cc/emulator/modules/cubin.h"
 
 struct CUfunc_st {
   std::string name;
@@ -45,4 +45,4 @@ uint64_t CountLaunches();
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_MODULES_H_
+#endif  // GMLAKE_EMULATOR_MODULES_MODULES_H_

@@ -3,9 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include "cc/emulator/calls/log.h"
 #include "cc/emulator/device/context.h"
 #include "cc/emulator/device/copies.h"
-#include "cc/emulator/calls/log.h"
 #include "cc/emulator/modules/modules.h"
 
 namespace gmlake::emulator {

@@ -1,6 +1,6 @@
 // What graph nodes do, from the parameters that describe them in CUDA's interface.
-#ifndef GMLAKE_EMULATOR_NODE_WORK_H_
-#define GMLAKE_EMULATOR_NODE_WORK_H_
+#ifndef GMLAKE_EMULATOR_MODULES_NODE_WORK_H_
+#define GMLAKE_EMULATOR_MODULES_NODE_WORK_H_
 
 #include "cc/emulator/calls/cuda_api.h"
 #include "cc/emulator/device/operation.h"
@@ -19,4 +19,4 @@ bool ToOperation(const CUgraphNodeParams& params, Operation* operation);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_NODE_WORK_H_
+#endif  // GMLAKE_EMULATOR_MODULES_NODE_WORK_H_

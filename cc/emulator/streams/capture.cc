@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "cc/emulator/streams/graphs.h"
 #include "cc/emulator/calls/log.h"
+#include "cc/emulator/streams/graphs.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

@@ -2,8 +2,8 @@
 //
 // Which calls are forbidden in which mode was asked of an H200 (conformance/h200_answers.txt). A forbidden call is a
 // violation, fails, and invalidates the capture: only its end is allowed then, and it fails too.
-#ifndef GMLAKE_EMULATOR_CAPTURE_H_
-#define GMLAKE_EMULATOR_CAPTURE_H_
+#ifndef GMLAKE_EMULATOR_STREAMS_CAPTURE_H_
+#define GMLAKE_EMULATOR_STREAMS_CAPTURE_H_
 
 #include <memory>
 #include <thread>
@@ -63,4 +63,4 @@ CUresult CheckNothingCaptured(const char* call);
   if (const CUresult captured = ::gmlake::emulator::CheckOutsideCapture(__func__); captured != CUDA_SUCCESS) \
   return captured
 
-#endif  // GMLAKE_EMULATOR_CAPTURE_H_
+#endif  // GMLAKE_EMULATOR_STREAMS_CAPTURE_H_

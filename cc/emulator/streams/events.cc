@@ -1,7 +1,7 @@
 #include "cc/emulator/streams/events.h"
 
-#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/calls/log.h"
+#include "cc/emulator/streams/capture.h"
 #include "cc/emulator/streams/streams.h"
 
 namespace gmlake::emulator {

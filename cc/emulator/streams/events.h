@@ -1,6 +1,6 @@
 // Events: a recorded point in a stream's work. One that was never recorded reads as complete, as in CUDA.
-#ifndef GMLAKE_EMULATOR_EVENTS_H_
-#define GMLAKE_EMULATOR_EVENTS_H_
+#ifndef GMLAKE_EMULATOR_STREAMS_EVENTS_H_
+#define GMLAKE_EMULATOR_STREAMS_EVENTS_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -52,4 +52,4 @@ CUresult WaitForEvent(CUstream stream, CUevent event);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_EVENTS_H_
+#endif  // GMLAKE_EMULATOR_STREAMS_EVENTS_H_

@@ -3,8 +3,8 @@
 // Dependencies themselves are remembered only to be asked for. A node may hold graphs of its own: a child graph, whose
 // nodes run in its place, or the bodies of a conditional node, which never run: no kernel computes their condition
 // here. An instantiated graph has the nodes of all of them, at every depth, and each may be updated in it.
-#ifndef GMLAKE_EMULATOR_GRAPHS_H_
-#define GMLAKE_EMULATOR_GRAPHS_H_
+#ifndef GMLAKE_EMULATOR_STREAMS_GRAPHS_H_
+#define GMLAKE_EMULATOR_STREAMS_GRAPHS_H_
 
 #include <memory>
 #include <unordered_map>
@@ -64,4 +64,4 @@ const Operation* Find(const CUgraphExec_st& executable, CUgraphNode node);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_GRAPHS_H_
+#endif  // GMLAKE_EMULATOR_STREAMS_GRAPHS_H_

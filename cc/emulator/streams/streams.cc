@@ -4,10 +4,10 @@
 #include <mutex>
 #include <vector>
 
-#include "cc/emulator/streams/capture.h"
-#include "cc/emulator/device/context.h"
 #include "cc/emulator/calls/log.h"
 #include "cc/emulator/calls/settings.h"
+#include "cc/emulator/device/context.h"
+#include "cc/emulator/streams/capture.h"
 
 namespace gmlake::emulator {
 namespace {

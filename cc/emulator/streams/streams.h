@@ -1,6 +1,6 @@
 // Streams, and work that waits for all of them.
-#ifndef GMLAKE_EMULATOR_STREAMS_H_
-#define GMLAKE_EMULATOR_STREAMS_H_
+#ifndef GMLAKE_EMULATOR_STREAMS_STREAMS_H_
+#define GMLAKE_EMULATOR_STREAMS_STREAMS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -49,4 +49,4 @@ std::string FindPendingWork(uint64_t begin, size_t size);
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_STREAMS_H_
+#endif  // GMLAKE_EMULATOR_STREAMS_STREAMS_H_

@@ -1,6 +1,6 @@
 // A stream's work, in order. In asynchronous mode a thread runs it; otherwise it runs as it is pushed.
-#ifndef GMLAKE_EMULATOR_WORK_QUEUE_H_
-#define GMLAKE_EMULATOR_WORK_QUEUE_H_
+#ifndef GMLAKE_EMULATOR_STREAMS_WORK_QUEUE_H_
+#define GMLAKE_EMULATOR_STREAMS_WORK_QUEUE_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -59,4 +59,4 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 
 }  // namespace gmlake::emulator
 
-#endif  // GMLAKE_EMULATOR_WORK_QUEUE_H_
+#endif  // GMLAKE_EMULATOR_STREAMS_WORK_QUEUE_H_

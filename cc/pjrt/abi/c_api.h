@@ -2,8 +2,8 @@
 // steers it (the Python module `_gmlake`, or any other host): one C function that returns one table.
 //
 // Both sides are built from one tree and shipped in one wheel; `struct_size` tells a mixed installation apart.
-#ifndef GMLAKE_PJRT_C_API_H_
-#define GMLAKE_PJRT_C_API_H_
+#ifndef GMLAKE_PJRT_ABI_C_API_H_
+#define GMLAKE_PJRT_ABI_C_API_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -89,7 +89,7 @@ struct GmlakeApi {
   // Writes a text report; 0 if every device can be served.
   int (*probe)(const char* driver_path, char* report, size_t report_size);
 
-  // Snapshots, recordings, labels, tracks, shortages.
+  // Snapshots, recordings, labels, tracks, out-of-memory events.
   const GmlakeHistoryApi* history;
 };
 
@@ -98,4 +98,4 @@ const GmlakeApi* GmlakeGetApi();
 
 }  // extern "C"
 
-#endif  // GMLAKE_PJRT_C_API_H_
+#endif  // GMLAKE_PJRT_ABI_C_API_H_

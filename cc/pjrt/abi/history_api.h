@@ -1,6 +1,7 @@
-// The part of the C door through which a host watches memory: snapshots, recordings, labels, tracks, shortages.
-#ifndef GMLAKE_PJRT_HISTORY_API_H_
-#define GMLAKE_PJRT_HISTORY_API_H_
+// The part of the C API through which a host watches memory: snapshots, recordings, labels, tracks, out-of-memory
+// events.
+#ifndef GMLAKE_PJRT_ABI_HISTORY_API_H_
+#define GMLAKE_PJRT_ABI_HISTORY_API_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +36,7 @@ struct GmlakeHistory {
 };
 
 // What could not be served. Texts are good for as long as the call lasts.
-struct GmlakeShortage {
+struct GmlakeOomEvent {
   int device;
   int64_t asked_bytes;
   int64_t bytes_in_use;
@@ -46,15 +47,15 @@ struct GmlakeShortage {
 };
 
 // What a host may say about memory that ran out. A request is tried again a few times at most.
-enum GmlakeShortageAnswer : int32_t {
+enum GmlakeOomAnswer : int32_t {
   GMLAKE_NO_RETRY = 0,
   GMLAKE_RETRY = 1,
   GMLAKE_RETRY_MEANWHILE = 2,  // freed for another request, while this one waited; it does not count
 };
 
 // Called on the thread that asked for the memory, with no lock of ours or XLA's held; by several threads at once, if
-// several run out. Answers with a GmlakeShortageAnswer.
-typedef int (*GmlakeShortageCallback)(const GmlakeShortage* shortage);
+// several run out. Answers with a GmlakeOomAnswer.
+typedef int (*GmlakeOomCallback)(const GmlakeOomEvent* oom_event);
 
 // Functions that take a device give -1 where it is not served.
 struct GmlakeHistoryApi {
@@ -80,7 +81,7 @@ struct GmlakeHistoryApi {
   int (*read_track)(int device, int64_t track, gmlake::TrackStats* stats, int end);
 
   // Null takes it away.
-  void (*on_shortage)(GmlakeShortageCallback callback);
+  void (*on_oom_event)(GmlakeOomCallback callback);
 };
 
 }  // extern "C"
@@ -91,4 +92,4 @@ const GmlakeHistoryApi* HistoryApi();
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_HISTORY_API_H_
+#endif  // GMLAKE_PJRT_ABI_HISTORY_API_H_

@@ -3,8 +3,8 @@
 // A device's default pool names the device in every request (XLA's cuda_async allocator, and only it, allocates from
 // the default pool; memory of other kinds, such as collective memory or separate temporary buffers, comes from
 // elsewhere), so a request needs no question to the driver about the current device.
-#ifndef GMLAKE_PJRT_DEVICE_REGISTRY_H_
-#define GMLAKE_PJRT_DEVICE_REGISTRY_H_
+#ifndef GMLAKE_PJRT_DEVICES_DEVICE_REGISTRY_H_
+#define GMLAKE_PJRT_DEVICES_DEVICE_REGISTRY_H_
 
 #include <array>
 #include <atomic>
@@ -76,4 +76,4 @@ class DeviceRegistry {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_DEVICE_REGISTRY_H_
+#endif  // GMLAKE_PJRT_DEVICES_DEVICE_REGISTRY_H_

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 
 namespace gmlake {
 namespace {

@@ -1,6 +1,6 @@
 // A thread that does the work which no request should wait for: reclaim of idle ranges, completion of pending frees.
-#ifndef GMLAKE_PJRT_HOUSEKEEPER_H_
-#define GMLAKE_PJRT_HOUSEKEEPER_H_
+#ifndef GMLAKE_PJRT_DEVICES_HOUSEKEEPER_H_
+#define GMLAKE_PJRT_DEVICES_HOUSEKEEPER_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -33,4 +33,4 @@ class Housekeeper {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_HOUSEKEEPER_H_
+#endif  // GMLAKE_PJRT_DEVICES_HOUSEKEEPER_H_

@@ -1,7 +1,7 @@
 // Ctrl-C during a wait, for a host whose own handler of SIGINT only makes a note: Python raises KeyboardInterrupt
 // between two steps of the program, and a request that waits for memory is inside one.
-#ifndef GMLAKE_PJRT_INTERRUPTS_H_
-#define GMLAKE_PJRT_INTERRUPTS_H_
+#ifndef GMLAKE_PJRT_DEVICES_INTERRUPTS_H_
+#define GMLAKE_PJRT_DEVICES_INTERRUPTS_H_
 
 #include <functional>
 
@@ -22,4 +22,4 @@ std::function<bool()> WatchInterrupts();
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_INTERRUPTS_H_
+#endif  // GMLAKE_PJRT_DEVICES_INTERRUPTS_H_

@@ -1,8 +1,8 @@
-// What the host asked for when it installed us. The options come through the C door (Python reads the user's
+// What the host asked for when it installed us. The options come through the C API (Python reads the user's
 // variables), or, where a host loads this library as a plain PJRT plugin and nobody speaks for it, from the
 // environment (environment.h). The options of a PJRT client may add to them.
-#ifndef GMLAKE_PJRT_OPTIONS_H_
-#define GMLAKE_PJRT_OPTIONS_H_
+#ifndef GMLAKE_PJRT_DEVICES_OPTIONS_H_
+#define GMLAKE_PJRT_DEVICES_OPTIONS_H_
 
 #include <cstdint>
 #include <optional>
@@ -58,4 +58,4 @@ StatusOr<Bytes> ResolveLimit(const Options& options, Bytes total);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_OPTIONS_H_
+#endif  // GMLAKE_PJRT_DEVICES_OPTIONS_H_

@@ -1,6 +1,6 @@
 // One device with everything of ours that serves it: driver, core, tsl::Allocator.
-#ifndef GMLAKE_PJRT_SERVED_DEVICE_H_
-#define GMLAKE_PJRT_SERVED_DEVICE_H_
+#ifndef GMLAKE_PJRT_DEVICES_SERVED_DEVICE_H_
+#define GMLAKE_PJRT_DEVICES_SERVED_DEVICE_H_
 
 #include <atomic>
 #include <chrono>
@@ -13,8 +13,8 @@
 #include "cc/driver/cuda_devices.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/host_copier.h"
-#include "cc/pjrt/devices/give_back_policy.h"
 #include "cc/pjrt/devices/options.h"
+#include "cc/pjrt/devices/trim_policy.h"
 #include "cc/tsl/tsl_allocator.h"
 
 namespace gmlake {
@@ -62,11 +62,11 @@ class ServedDevice {
   const std::unique_ptr<HostCopier> copier_;
   Allocator core_;
   TslAllocator allocator_;
-  GiveBackPolicy policy_;
+  TrimPolicy policy_;
   std::mutex sleep_mutex_;
   std::atomic<bool> verified_{false};
 };
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_SERVED_DEVICE_H_
+#endif  // GMLAKE_PJRT_DEVICES_SERVED_DEVICE_H_

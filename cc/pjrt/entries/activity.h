@@ -1,7 +1,7 @@
 // What we are doing in this process, in one line that is always true: shown by `gmlake_jax.state()` and `gmlake
 // doctor`.
-#ifndef GMLAKE_PJRT_ACTIVITY_H_
-#define GMLAKE_PJRT_ACTIVITY_H_
+#ifndef GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
+#define GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
 
 #include <mutex>
 #include <string>
@@ -23,4 +23,4 @@ class Activity {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ACTIVITY_H_
+#endif  // GMLAKE_PJRT_ENTRIES_ACTIVITY_H_

@@ -11,14 +11,14 @@ namespace gmlake {
 namespace {
 
 // What stands behind the two entries. Set once, before the first is replaced.
-struct Behind {
+struct NextEntries {
   PJRT_Api stock = {};
   PJRT_LoadedExecutable_Execute* execute = nullptr;
   PJRT_LoadedExecutable_Destroy* destroy = nullptr;
   std::atomic<int64_t> destroyed{0};  // how many executables are gone: a new one may have the address of an old one
 };
 
-Behind* behind = nullptr;
+NextEntries* next_entries = nullptr;
 
 // What this thread ran last, and the label that it had: a loop asks for the name once.
 struct LastRun {
@@ -29,20 +29,20 @@ struct LastRun {
 };
 
 std::string NameOf(PJRT_LoadedExecutable* loaded) {
-  const StatusOr<PJRT_Executable*> executable = ExecutableOf(behind->stock, loaded);
+  const StatusOr<PJRT_Executable*> executable = ExecutableOf(next_entries->stock, loaded);
   if (!executable.ok()) return "";
   PJRT_Executable_Name_Args args = {};
   args.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE;
   args.executable = *executable;
-  const bool named = TakeError(behind->stock, behind->stock.PJRT_Executable_Name(&args)).ok();
+  const bool named = TakeError(next_entries->stock, next_entries->stock.PJRT_Executable_Name(&args)).ok();
   const std::string name = named ? std::string(args.executable_name, args.executable_name_size) : "";
-  DestroyExecutable(behind->stock, *executable);
+  DestroyExecutable(next_entries->stock, *executable);
   return name;
 }
 
 int32_t LabelFor(PJRT_LoadedExecutable* executable, int32_t outer) {
   static thread_local LastRun last;
-  const int64_t destroyed = behind->destroyed.load(std::memory_order_acquire);
+  const int64_t destroyed = next_entries->destroyed.load(std::memory_order_acquire);
   if (last.executable == executable && last.outer == outer && last.destroyed == destroyed) return last.label;
   const std::string name = NameOf(executable);
   last = {executable, destroyed, outer, name.empty() ? outer : InternLabel(outer, name)};
@@ -58,12 +58,12 @@ struct RestoredLabel {
 PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
   const RestoredLabel outer;
   Attempt([&] { SetCurrentLabel(LabelFor(args->executable, outer.label)); });
-  return behind->execute(args);
+  return next_entries->execute(args);
 }
 
 PJRT_Error* DestroyLoaded(PJRT_LoadedExecutable_Destroy_Args* args) {
-  behind->destroyed.fetch_add(1, std::memory_order_release);
-  return behind->destroy(args);
+  next_entries->destroyed.fetch_add(1, std::memory_order_release);
+  return next_entries->destroy(args);
 }
 
 bool HasEntries(const PJRT_Api& api) {
@@ -76,10 +76,10 @@ bool HasEntries(const PJRT_Api& api) {
 
 Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   if (!HasEntries(stock)) return OkStatus();
-  behind = new Behind;
-  behind->stock = stock;
-  behind->execute = api->PJRT_LoadedExecutable_Execute;
-  behind->destroy = api->PJRT_LoadedExecutable_Destroy;
+  next_entries = new NextEntries;
+  next_entries->stock = stock;
+  next_entries->execute = api->PJRT_LoadedExecutable_Execute;
+  next_entries->destroy = api->PJRT_LoadedExecutable_Destroy;
   const Status destroy = edit->Replace(&api->PJRT_LoadedExecutable_Destroy, FencedEntry<&DestroyLoaded>());
   return destroy.ok() ? edit->Replace(&api->PJRT_LoadedExecutable_Execute, FencedEntry<&Execute>()) : destroy;
 }

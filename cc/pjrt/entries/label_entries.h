@@ -1,7 +1,7 @@
 // The entry through which JAX runs a program, so that what it asks for meanwhile carries the program's name as a label:
 // "jit_train_step", inside whatever the user has annotated.
-#ifndef GMLAKE_PJRT_LABEL_ENTRIES_H_
-#define GMLAKE_PJRT_LABEL_ENTRIES_H_
+#ifndef GMLAKE_PJRT_ENTRIES_LABEL_ENTRIES_H_
+#define GMLAKE_PJRT_ENTRIES_LABEL_ENTRIES_H_
 
 #include "cc/base/status.h"
 #include "cc/pjrt/patch/table_edit.h"
@@ -14,4 +14,4 @@ Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_LABEL_ENTRIES_H_
+#endif  // GMLAKE_PJRT_ENTRIES_LABEL_ENTRIES_H_

@@ -6,13 +6,13 @@
 #include <iterator>
 #include <string>
 
-#include "cc/pjrt/patch/fence.h"
 #include "cc/pjrt/entries/label_entries.h"
+#include "cc/pjrt/entries/table_entries.h"
 #include "cc/pjrt/oom/origin_entries.h"
 #include "cc/pjrt/oom/retry_entries.h"
-#include "cc/pjrt/sleep/sleep_entries.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/patch/table_edit.h"
-#include "cc/pjrt/entries/table_entries.h"
+#include "cc/pjrt/sleep/sleep_entries.h"
 
 namespace gmlake {
 namespace {

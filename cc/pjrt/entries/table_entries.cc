@@ -4,16 +4,16 @@
 #include <set>
 #include <string>
 
+#include "cc/pjrt/entries/verification.h"
+#include "cc/pjrt/oom/oom_tracker.h"
+#include "cc/pjrt/oom/origin_entries.h"
+#include "cc/pjrt/patch/fork_guard.h"
 #include "cc/pjrt/plugin/client_options.h"
 #include "cc/pjrt/plugin/error_maker.h"
 #include "cc/pjrt/plugin/error_texts.h"
-#include "cc/pjrt/patch/fork_guard.h"
 #include "cc/pjrt/plugin/memory_stats.h"
-#include "cc/pjrt/oom/origin_entries.h"
 #include "cc/pjrt/plugin/plugin_client.h"
-#include "cc/pjrt/oom/shortages.h"
 #include "cc/pjrt/sleep/sleep_entries.h"
-#include "cc/pjrt/entries/verification.h"
 
 namespace gmlake {
 namespace {
@@ -142,7 +142,7 @@ void ErrorMessage(PJRT_Error_Message_Args* args) {
   wrapped->stock.PJRT_Error_Message(args);
   const std::string text(args->message, args->message_size);
   if (!TellsOfExhaustion(text) || wrapped->texts.Repeat(args)) return;
-  const std::string story = Shortages::Instance().Claim(text, OriginOf(args->error));
+  const std::string story = OomTracker::Instance().Claim(text, OriginOf(args->error));
   if (!story.empty()) wrapped->texts.Append(story, args);
 }
 

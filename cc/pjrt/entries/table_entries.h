@@ -1,10 +1,10 @@
 // The functions that take the place of entries of the stock plugin's PJRT table. Each calls the entry it replaces.
-#ifndef GMLAKE_PJRT_TABLE_ENTRIES_H_
-#define GMLAKE_PJRT_TABLE_ENTRIES_H_
+#ifndef GMLAKE_PJRT_ENTRIES_TABLE_ENTRIES_H_
+#define GMLAKE_PJRT_ENTRIES_TABLE_ENTRIES_H_
 
 #include "cc/base/status.h"
-#include "cc/pjrt/entries/activity.h"
 #include "cc/pjrt/devices/device_registry.h"
+#include "cc/pjrt/entries/activity.h"
 #include "cc/pjrt/patch/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
@@ -18,4 +18,4 @@ Status WrapEntries(PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_TABLE_ENTRIES_H_
+#endif  // GMLAKE_PJRT_ENTRIES_TABLE_ENTRIES_H_

@@ -1,6 +1,6 @@
 // Does a client really take its memory from us? XLA may have chosen another allocator than the one it was asked for.
-#ifndef GMLAKE_PJRT_VERIFICATION_H_
-#define GMLAKE_PJRT_VERIFICATION_H_
+#ifndef GMLAKE_PJRT_ENTRIES_VERIFICATION_H_
+#define GMLAKE_PJRT_ENTRIES_VERIFICATION_H_
 
 #include "cc/base/status.h"
 #include "cc/pjrt/devices/device_registry.h"
@@ -15,4 +15,4 @@ Status VerifyClient(const PJRT_Api& api, PJRT_Client* client, DeviceRegistry* re
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_VERIFICATION_H_
+#endif  // GMLAKE_PJRT_ENTRIES_VERIFICATION_H_

@@ -1,7 +1,7 @@
 // Buffers whose address another library holds (dlpack): they cannot be put to sleep, because nobody could tell that
 // library.
-#ifndef GMLAKE_PJRT_SHARED_BUFFERS_H_
-#define GMLAKE_PJRT_SHARED_BUFFERS_H_
+#ifndef GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_
+#define GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_
 
 #include <map>
 #include <mutex>
@@ -38,4 +38,4 @@ class SharedBuffers {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_SHARED_BUFFERS_H_
+#endif  // GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_

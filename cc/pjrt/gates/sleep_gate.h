@@ -1,7 +1,7 @@
 // Keeps the host framework away from devices that sleep: a count of its calls in progress, of the copies that each
 // device has been promised, and a mark per closed device.
-#ifndef GMLAKE_PJRT_SLEEP_GATE_H_
-#define GMLAKE_PJRT_SLEEP_GATE_H_
+#ifndef GMLAKE_PJRT_GATES_SLEEP_GATE_H_
+#define GMLAKE_PJRT_GATES_SLEEP_GATE_H_
 
 #include <atomic>
 #include <chrono>
@@ -56,4 +56,4 @@ class SleepGate {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_SLEEP_GATE_H_
+#endif  // GMLAKE_PJRT_GATES_SLEEP_GATE_H_

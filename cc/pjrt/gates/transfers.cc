@@ -1,6 +1,6 @@
 #include "cc/pjrt/gates/transfers.h"
 
-#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/plugin/plugin_client.h"
 
 namespace gmlake {

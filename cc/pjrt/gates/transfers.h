@@ -1,8 +1,8 @@
 // Copies that the host framework was asked for and has perhaps not even queued: it does so on threads of its own, after
 // the call that asked has returned, so that no stream shows them yet. While there are any, a device must not fall
 // asleep.
-#ifndef GMLAKE_PJRT_TRANSFERS_H_
-#define GMLAKE_PJRT_TRANSFERS_H_
+#ifndef GMLAKE_PJRT_GATES_TRANSFERS_H_
+#define GMLAKE_PJRT_GATES_TRANSFERS_H_
 
 #include <vector>
 
@@ -36,4 +36,4 @@ class Transfers {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_TRANSFERS_H_
+#endif  // GMLAKE_PJRT_GATES_TRANSFERS_H_

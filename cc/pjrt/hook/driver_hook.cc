@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "cc/driver/cuda_result.h"
-#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/hook/trim_and_retry.h"
+#include "cc/pjrt/oom/oom_tracker.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/patch/fork_guard.h"
-#include "cc/pjrt/hook/pressure_hook.h"
-#include "cc/pjrt/oom/shortages.h"
 
 namespace gmlake {
 namespace {
@@ -59,9 +59,9 @@ CudaResult RefusePerThread() {
 CudaResult Refuse(ServedDevice* device, size_t size, const Status& refused) {
   const Bytes asked(static_cast<int64_t>(size));
   if (refused.code() == StatusCode::kOutOfMemory) {
-    Shortages::Instance().Record(device, asked, refused.message());
+    OomTracker::Instance().Record(device, asked, refused.message());
   } else {
-    Shortages::Instance().RecordError(device, asked, refused.message());
+    OomTracker::Instance().RecordError(device, asked, refused.message());
   }
   return ToCudaResult(refused.code());
 }
@@ -69,7 +69,7 @@ CudaResult Refuse(ServedDevice* device, size_t size, const Status& refused) {
 CudaResult AllocateFromPool(DevicePointer* pointer, size_t size, void* pool, void* stream) {
   ServedDevice* device = served.load(std::memory_order_acquire)->ForPool(pool);
   if (device == nullptr) {
-    return WithRelief([&] { return driver_allocate.load()(pointer, size, pool, stream); });
+    return TrimAndRetry([&] { return driver_allocate.load()(pointer, size, pool, stream); });
   }
   if (IsPerThread(stream)) return RefusePerThread();
   if (InForkedChild()) return RefuseInChild();
@@ -96,7 +96,7 @@ CudaResult DestroyStream(void* stream) {
 
 // Keeps the driver's function for what is not ours and gives out ours; null stays null.
 template <typename Function>
-void* Redirect(void* drivers, std::atomic<Function*>* kept, Fenced<Function> ours) {
+void* Redirect(void* drivers, std::atomic<Function*>* kept, NoThrow<Function> ours) {
   if (drivers == nullptr) return nullptr;
   kept->store(reinterpret_cast<Function*>(drivers));
   return reinterpret_cast<void*>(ours.get());
@@ -112,10 +112,11 @@ bool IsOneOfOurs(const char* name) {
 void* LookUpOurs(void* library, const char* name) {
   void* const drivers = dlsym(library, name);
   if (std::strcmp(name, kAllocate) == 0) {
-    return Redirect(drivers, &driver_allocate, Fence<&AllocateFromPool, AnswerAsCuda>::Wrap());
+    return Redirect(drivers, &driver_allocate, ExceptionBarrier<&AllocateFromPool, AnswerAsCuda>::Wrap());
   }
-  if (std::strcmp(name, kFree) == 0) return Redirect(drivers, &driver_free, Fence<&Free, AnswerAsCuda>::Wrap());
-  return Redirect(drivers, &driver_destroy, Fence<&DestroyStream, AnswerAsCuda>::Wrap());
+  if (std::strcmp(name, kFree) == 0)
+    return Redirect(drivers, &driver_free, ExceptionBarrier<&Free, AnswerAsCuda>::Wrap());
+  return Redirect(drivers, &driver_destroy, ExceptionBarrier<&DestroyStream, AnswerAsCuda>::Wrap());
 }
 
 // Stands in for dlsym. Names that are not ours must reach the real one as a tail call, that is with the plugin's return
@@ -123,7 +124,7 @@ void* LookUpOurs(void* library, const char* name) {
 // fence; nothing in it needs memory.
 void* LookUp(void* library, const char* name) {
   if (IsOneOfOurs(name)) return LookUpOurs(library, name);
-  if (IsRelieved(name)) return RelievedFunction(name, dlsym(library, name));
+  if (IsRetried(name)) return RetriedFunction(name, dlsym(library, name));
   return dlsym(library, name);
 }
 
@@ -141,7 +142,7 @@ StatusOr<HookPoint> FindHookPoint(void* library) {
 
 Status InstallDriverHook(const HookPoint& point, DeviceRegistry* registry) {
   served.store(registry, std::memory_order_release);
-  SetReliever([registry] { registry->ReleaseIdleMemory(); });
+  SetTrim([registry] { registry->ReleaseIdleMemory(); });
   return PatchGotSlots(point.image, point.slots, reinterpret_cast<void*>(&dlsym), reinterpret_cast<void*>(&LookUp));
 }
 

@@ -12,12 +12,12 @@
 // it is put in order before, because nothing may be asked about it afterwards.
 //
 // Other functions that take device memory are the driver's, asked once more after our idle memory was given back if the
-// device has no room (pressure_hook.h).
+// device has no room (trim_and_retry.h).
 //
 // Limits. XLA asks for neither cuMemAllocAsync nor for the _ptsz names, so these are left alone: memory from them would
 // be the driver's and would go back to it. Whoever looked these functions up before us keeps the driver's.
-#ifndef GMLAKE_PJRT_DRIVER_HOOK_H_
-#define GMLAKE_PJRT_DRIVER_HOOK_H_
+#ifndef GMLAKE_PJRT_HOOK_DRIVER_HOOK_H_
+#define GMLAKE_PJRT_HOOK_DRIVER_HOOK_H_
 
 #include <string>
 #include <vector>
@@ -44,4 +44,4 @@ void RemoveDriverHook(const HookPoint& point);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_DRIVER_HOOK_H_
+#endif  // GMLAKE_PJRT_HOOK_DRIVER_HOOK_H_

@@ -1,5 +1,5 @@
 // What the way from XLA's call to the core adds to a request: the same allocate and free through the hook and straight
-// at the core, both steady, so that no driver call is made. Run: bazel run -c opt //cc/pjrt:driver_hook_benchmark
+// at the core, both steady, so that no driver call is made. Run: bazel run -c opt //cc/pjrt/hook:driver_hook_benchmark
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 

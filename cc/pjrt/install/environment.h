@@ -2,8 +2,8 @@
 // gmlake_jax/config.py, and those of XLA that mean the same, by the same rules.
 //
 // The only file of the C++ that reads environment variables.
-#ifndef GMLAKE_PJRT_ENVIRONMENT_H_
-#define GMLAKE_PJRT_ENVIRONMENT_H_
+#ifndef GMLAKE_PJRT_INSTALL_ENVIRONMENT_H_
+#define GMLAKE_PJRT_INSTALL_ENVIRONMENT_H_
 
 #include <string>
 
@@ -24,4 +24,4 @@ std::string StockPluginFromEnvironment();
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ENVIRONMENT_H_
+#endif  // GMLAKE_PJRT_INSTALL_ENVIRONMENT_H_

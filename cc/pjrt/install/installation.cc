@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cc/pjrt/hook/driver_hook.h"
-#include "cc/pjrt/patch/fence.h"
-#include "cc/pjrt/patch/fork_guard.h"
-#include "cc/pjrt/oom/shortages.h"
 #include "cc/pjrt/entries/table.h"
+#include "cc/pjrt/hook/driver_hook.h"
+#include "cc/pjrt/oom/oom_tracker.h"
+#include "cc/pjrt/patch/exception_barrier.h"
+#include "cc/pjrt/patch/fork_guard.h"
 
 namespace gmlake {
 namespace {
@@ -42,7 +42,7 @@ Status Installation::InstallUnder(const StockPlugin& plugin, const Options& opti
   const StatusOr<HookPoint> point = FindHookPoint(plugin.library);
   if (!point.ok()) return point.status();
   auto registry = std::make_unique<DeviceRegistry>(options);
-  Shortages::Instance().SetOptions({options.oom_folder, options.record_path});
+  OomTracker::Instance().SetOptions({options.oom_folder, options.record_path});
   const Status hooked = InstallDriverHook(*point, registry.get());
   if (!hooked.ok()) return hooked;
   Status wrapped(StatusCode::kFailedPrecondition, "the host has not enough memory to install gmlake_jax");

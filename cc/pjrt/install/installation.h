@@ -1,15 +1,15 @@
 // Puts us under the stock plugin of this process, once: everything is found and checked first, then changed.
-#ifndef GMLAKE_PJRT_INSTALLATION_H_
-#define GMLAKE_PJRT_INSTALLATION_H_
+#ifndef GMLAKE_PJRT_INSTALL_INSTALLATION_H_
+#define GMLAKE_PJRT_INSTALL_INSTALLATION_H_
 
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "cc/base/status.h"
-#include "cc/pjrt/entries/activity.h"
 #include "cc/pjrt/devices/device_registry.h"
 #include "cc/pjrt/devices/options.h"
+#include "cc/pjrt/entries/activity.h"
 #include "cc/pjrt/plugin/stock_plugin.h"
 
 namespace gmlake {
@@ -43,4 +43,4 @@ class Installation {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_INSTALLATION_H_
+#endif  // GMLAKE_PJRT_INSTALL_INSTALLATION_H_

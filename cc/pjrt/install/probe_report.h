@@ -1,6 +1,6 @@
 // `gmlake doctor`'s question: can every device of this process be served? Asked of the driver alone, without JAX.
-#ifndef GMLAKE_PJRT_PROBE_REPORT_H_
-#define GMLAKE_PJRT_PROBE_REPORT_H_
+#ifndef GMLAKE_PJRT_INSTALL_PROBE_REPORT_H_
+#define GMLAKE_PJRT_INSTALL_PROBE_REPORT_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ ProbeReport ProbeDevices(const std::string& driver_path);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_PROBE_REPORT_H_
+#endif  // GMLAKE_PJRT_INSTALL_PROBE_REPORT_H_

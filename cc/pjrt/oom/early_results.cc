@@ -1,15 +1,15 @@
 #include "cc/pjrt/oom/early_results.h"
 
+#include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/plugin/plugin_client.h"
-#include "cc/pjrt/oom/shortages.h"
 
 namespace gmlake {
 
 EarlyResults::EarlyResults(const PJRT_Api& stock, PJRT_LoadedExecutable_Execute_Args* args)
-    : stock_(stock), args_(args), refused_before_(Shortages::NumOnThisThread()) {}
+    : stock_(stock), args_(args), refused_before_(OomTracker::NumOnThisThread()) {}
 
 std::string EarlyResults::Failure() const {
-  if (Shortages::NumOnThisThread() == refused_before_ || args_->num_devices != 1 || Count() == 0) return "";
+  if (OomTracker::NumOnThisThread() == refused_before_ || args_->num_devices != 1 || Count() == 0) return "";
   for (size_t i = 0; i < args_->num_args; ++i) {
     if (IsDeleted(args_->argument_lists[0][i])) return "";
   }

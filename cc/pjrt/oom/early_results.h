@@ -3,8 +3,8 @@
 // A program's failure may come with its results: then they are in error from the start, and the call itself succeeds.
 // Where an allocation of ours on this very thread made it fail, the results can be taken back and the program run again
 // (retry_entries.h).
-#ifndef GMLAKE_PJRT_EARLY_RESULTS_H_
-#define GMLAKE_PJRT_EARLY_RESULTS_H_
+#ifndef GMLAKE_PJRT_OOM_EARLY_RESULTS_H_
+#define GMLAKE_PJRT_OOM_EARLY_RESULTS_H_
 
 #include <cstdint>
 #include <string>
@@ -41,4 +41,4 @@ class EarlyResults {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_EARLY_RESULTS_H_
+#endif  // GMLAKE_PJRT_OOM_EARLY_RESULTS_H_

@@ -5,30 +5,30 @@
 #include <memory>
 #include <vector>
 
-#include "cc/pjrt/gates/doors.h"
-#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/gates/gated_entries.h"
 #include "cc/pjrt/oom/origins.h"
-#include "cc/pjrt/plugin/plugin_words.h"
+#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/plugin/known_plugin_abi.h"
 
 namespace gmlake {
 namespace {
 
 // Set once, before the first entry is replaced.
-struct Behind {
+struct NextEntries {
   PJRT_Api next = {};  // the table as it was before ours came in
   Origins origins;
 };
 
-Behind* behind = nullptr;
+NextEntries* next_entries = nullptr;
 
 // The device of the event whose callback runs on this thread; -1: none does.
 thread_local int device_of_callback = -1;
 
 // With one device there is nothing to tell apart.
-bool IsWorthwhile() { return doors->registry->num_devices() > 1; }
+bool IsWorthwhile() { return gated->registry->num_devices() > 1; }
 
 void NoteEvent(const PJRT_Event* event, int device) {
-  if (event != nullptr && device >= 0) behind->origins.Note(event, device);
+  if (event != nullptr && device >= 0) next_entries->origins.Note(event, device);
 }
 
 void NoteEventOf(const PJRT_Event* event, PJRT_Buffer* buffer) {
@@ -36,13 +36,13 @@ void NoteEventOf(const PJRT_Event* event, PJRT_Buffer* buffer) {
 }
 
 PJRT_Error* ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
-  PJRT_Error* const error = behind->next.PJRT_Buffer_ReadyEvent(args);
+  PJRT_Error* const error = next_entries->next.PJRT_Buffer_ReadyEvent(args);
   if (error == nullptr) Attempt([&] { NoteEventOf(args->event, args->buffer); });
   return error;
 }
 
 PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
-  PJRT_Error* const error = behind->next.PJRT_Buffer_ToHostBuffer(args);
+  PJRT_Error* const error = next_entries->next.PJRT_Buffer_ToHostBuffer(args);
   if (error == nullptr && args->dst != nullptr) Attempt([&] { NoteEventOf(args->event, args->src); });
   return error;
 }
@@ -57,7 +57,7 @@ void NoteCompletion(const PJRT_LoadedExecutable_Execute_Args& args) {
 }
 
 PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
-  PJRT_Error* const error = behind->next.PJRT_LoadedExecutable_Execute(args);
+  PJRT_Error* const error = next_entries->next.PJRT_LoadedExecutable_Execute(args);
   if (error == nullptr) Attempt([&] { NoteCompletion(*args); });
   return error;
 }
@@ -65,13 +65,13 @@ PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
 // An error that an event gives is about the event's device.
 template <auto kEntry, typename Args>
 PJRT_Error* ErrorOfEvent(Args* args) {
-  const std::optional<int> device = behind->origins.DeviceOf(args->event);
-  PJRT_Error* const error = (behind->next.*kEntry)(args);
+  const std::optional<int> device = next_entries->origins.DeviceOf(args->event);
+  PJRT_Error* const error = (next_entries->next.*kEntry)(args);
   if (error == nullptr || !device.has_value()) return error;
   Origin origin;
   Attempt([&] {
     origin.devices = {*device};
-    behind->origins.Note(error, origin);
+    next_entries->origins.Note(error, origin);
   });
   return error;
 }
@@ -91,27 +91,27 @@ void TellWaiting(PJRT_Error* error, void* user_arg) {
 }
 
 PJRT_Error* OnReady(PJRT_Event_OnReady_Args* args) {
-  const std::optional<int> device = behind->origins.DeviceOf(args->event);
-  if (!device.has_value()) return behind->next.PJRT_Event_OnReady(args);
+  const std::optional<int> device = next_entries->origins.DeviceOf(args->event);
+  if (!device.has_value()) return next_entries->next.PJRT_Event_OnReady(args);
   auto waiting = std::make_unique<Waiting>(Waiting{*device, args->callback, args->user_arg});
   PJRT_Event_OnReady_Args ours = *args;
-  ours.callback = Fence<&TellWaiting, AnswerAsPjrt>::Wrap().get();
+  ours.callback = ExceptionBarrier<&TellWaiting, AnswerAsPjrt>::Wrap().get();
   ours.user_arg = waiting.get();
-  PJRT_Error* const error = behind->next.PJRT_Event_OnReady(&ours);
+  PJRT_Error* const error = next_entries->next.PJRT_Event_OnReady(&ours);
   if (error == nullptr) waiting.release();  // the callback has it
   return error;
 }
 
 PJRT_Error* DestroyEvent(PJRT_Event_Destroy_Args* args) {
-  behind->origins.Forget(args->event);
-  return behind->next.PJRT_Event_Destroy(args);
+  next_entries->origins.Forget(args->event);
+  return next_entries->next.PJRT_Event_Destroy(args);
 }
 
 }  // namespace
 
 Status WrapOriginEntries(PJRT_Api* api, TableEdit* edit) {
-  behind = new Behind;
-  std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
+  next_entries = new NextEntries;
+  std::memcpy(&next_entries->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   return FirstFailure({ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Event_Destroy, FencedEntry<&DestroyEvent>()),
                        ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Event_Await,
                                       FencedEntry<&ErrorOfEvent<&PJRT_Api::PJRT_Event_Await, PJRT_Event_Await_Args>>()),
@@ -123,14 +123,14 @@ Status WrapOriginEntries(PJRT_Api* api, TableEdit* edit) {
                        ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Buffer_ReadyEvent, FencedEntry<&ReadyEvent>())});
 }
 
-void NoteOrigin(const PJRT_Error* error, const Origin& origin) { behind->origins.Note(error, origin); }
+void NoteOrigin(const PJRT_Error* error, const Origin& origin) { next_entries->origins.Note(error, origin); }
 
 Origin OriginOf(const PJRT_Error* error) {
   Origin unknown;
   if (device_of_callback >= 0) unknown.devices = {device_of_callback};
-  return behind->origins.Of(error).value_or(unknown);
+  return next_entries->origins.Of(error).value_or(unknown);
 }
 
-void ForgetOrigin(const PJRT_Error* error) { behind->origins.Forget(error); }
+void ForgetOrigin(const PJRT_Error* error) { next_entries->origins.Forget(error); }
 
 }  // namespace gmlake

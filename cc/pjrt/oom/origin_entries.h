@@ -1,10 +1,10 @@
 // The entries through which an error surfaces later than the call that caused it: events, and what makes them of a
 // buffer. The device of the buffer goes with them (origins.h).
-#ifndef GMLAKE_PJRT_ORIGIN_ENTRIES_H_
-#define GMLAKE_PJRT_ORIGIN_ENTRIES_H_
+#ifndef GMLAKE_PJRT_OOM_ORIGIN_ENTRIES_H_
+#define GMLAKE_PJRT_OOM_ORIGIN_ENTRIES_H_
 
 #include "cc/base/status.h"
-#include "cc/pjrt/oom/shortages.h"
+#include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/patch/table_edit.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
@@ -22,4 +22,4 @@ void ForgetOrigin(const PJRT_Error* error);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ORIGIN_ENTRIES_H_
+#endif  // GMLAKE_PJRT_OOM_ORIGIN_ENTRIES_H_

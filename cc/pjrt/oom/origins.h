@@ -1,14 +1,14 @@
 // Where the plugin's errors and events come from: which call has returned an error, which device an event is about. An
-// out-of-memory error is told of the right refusal by that (shortages.h).
-#ifndef GMLAKE_PJRT_ORIGINS_H_
-#define GMLAKE_PJRT_ORIGINS_H_
+// out-of-memory error is told of the right refusal by that (oom_tracker.h).
+#ifndef GMLAKE_PJRT_OOM_ORIGINS_H_
+#define GMLAKE_PJRT_OOM_ORIGINS_H_
 
 #include <atomic>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
-#include "cc/pjrt/oom/shortages.h"
+#include "cc/pjrt/oom/oom_tracker.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -37,4 +37,4 @@ class Origins {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ORIGINS_H_
+#endif  // GMLAKE_PJRT_OOM_ORIGINS_H_

@@ -1,6 +1,6 @@
 // The files that recordings go to without the program's doing: GMLAKE_RECORD.
-#ifndef GMLAKE_PJRT_RECORDING_FILE_H_
-#define GMLAKE_PJRT_RECORDING_FILE_H_
+#ifndef GMLAKE_PJRT_OOM_RECORDING_FILE_H_
+#define GMLAKE_PJRT_OOM_RECORDING_FILE_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ Status WriteRecording(ServedDevice* device, const std::string& path);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_RECORDING_FILE_H_
+#endif  // GMLAKE_PJRT_OOM_RECORDING_FILE_H_

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "cc/pjrt/oom/early_results.h"
-#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/oom/origin_entries.h"
+#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/plugin/known_plugin_abi.h"
 #include "cc/pjrt/plugin/plugin_client.h"
-#include "cc/pjrt/plugin/plugin_words.h"
-#include "cc/pjrt/oom/shortages.h"
 
 namespace gmlake {
 namespace {
@@ -17,12 +17,12 @@ namespace {
 constexpr int kMostAttempts = 4;
 
 // Set once, before the first entry is replaced.
-struct Behind {
+struct NextEntries {
   PJRT_Api stock = {};
   PJRT_Api next = {};  // the table as it was before ours came in
 };
 
-Behind* behind = nullptr;
+NextEntries* next_entries = nullptr;
 
 // A program on several devices may have started on some of them: it cannot be run a second time.
 template <typename Args>
@@ -33,9 +33,9 @@ bool IsRepeatable(const PJRT_LoadedExecutable_Execute_Args& args) { return args.
 
 template <typename Args>
 HostAnswer AskAbout(const Args& args, const PJRT_Error* error) {
-  const bool is_shortage = error != nullptr && Shortages::Instance().has_callback() && IsRepeatable(args) &&
-                           IsExhausted(behind->stock, error);
-  return is_shortage ? Shortages::Instance().AskHost(TextOf(behind->stock, error)) : HostAnswer::kNo;
+  const bool is_oom_event = error != nullptr && OomTracker::Instance().has_callback() && IsRepeatable(args) &&
+                            IsExhausted(next_entries->stock, error);
+  return is_oom_event ? OomTracker::Instance().AskHost(TextOf(next_entries->stock, error)) : HostAnswer::kNo;
 }
 
 // How often a call is still tried. What was freed for another request meanwhile does not count: each such answer is one
@@ -53,34 +53,34 @@ class Attempts {
 
 void Discard(PJRT_Error* error) {
   ForgetOrigin(error);
-  TakeError(behind->stock, error).IgnoreError();
+  TakeError(next_entries->stock, error).IgnoreError();
 }
 
 template <auto kEntry, typename Args>
 PJRT_Error* TryWhileAnswered(Args* args, Attempts* attempts) {
-  PJRT_Error* error = (behind->next.*kEntry)(args);
+  PJRT_Error* error = (next_entries->next.*kEntry)(args);
   while (error != nullptr && attempts->MayGoOn(AskAbout(*args, error))) {
     Discard(error);
-    error = (behind->next.*kEntry)(args);
+    error = (next_entries->next.*kEntry)(args);
   }
   return error;
 }
 
 template <auto kEntry, typename Args>
 PJRT_Error* Retrying(Args* args) {
-  const Shortages::Call call;
+  const OomTracker::Call call;
   Attempts attempts;
   return TryWhileAnswered<kEntry>(args, &attempts);
 }
 
 PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
-  const Shortages::Call call;
+  const OomTracker::Call call;
   for (Attempts attempts;;) {
-    EarlyResults results(behind->stock, args);
+    EarlyResults results(next_entries->stock, args);
     PJRT_Error* const error = TryWhileAnswered<&PJRT_Api::PJRT_LoadedExecutable_Execute>(args, &attempts);
-    if (error != nullptr || !Shortages::Instance().has_callback()) return error;
+    if (error != nullptr || !OomTracker::Instance().has_callback()) return error;
     const std::string failure = results.Failure();
-    if (failure.empty() || !attempts.MayGoOn(Shortages::Instance().AskHost(failure))) return error;
+    if (failure.empty() || !attempts.MayGoOn(OomTracker::Instance().AskHost(failure))) return error;
     results.TakeBack();
   }
 }
@@ -92,9 +92,9 @@ PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
 
 Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
   if (stock.PJRT_Error_GetCode == nullptr) return OkStatus();
-  behind = new Behind;
-  behind->stock = stock;
-  std::memcpy(&behind->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
+  next_entries = new NextEntries;
+  next_entries->stock = stock;
+  std::memcpy(&next_entries->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   return FirstFailure(
       {ReplaceIfThere(api, edit, &PJRT_Api::PJRT_LoadedExecutable_Execute, FencedEntry<&RetryingExecute>()),
        GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),

@@ -2,8 +2,8 @@
 //
 // Why here and not where memory is handed out: XLA holds a lock of its own around that call, and needs it to free a
 // buffer. Whoever wants to free something for a request must let the request fail first.
-#ifndef GMLAKE_PJRT_RETRY_ENTRIES_H_
-#define GMLAKE_PJRT_RETRY_ENTRIES_H_
+#ifndef GMLAKE_PJRT_OOM_RETRY_ENTRIES_H_
+#define GMLAKE_PJRT_OOM_RETRY_ENTRIES_H_
 
 #include "cc/base/status.h"
 #include "cc/pjrt/patch/table_edit.h"
@@ -16,4 +16,4 @@ Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_RETRY_ENTRIES_H_
+#endif  // GMLAKE_PJRT_OOM_RETRY_ENTRIES_H_

@@ -3,8 +3,8 @@
 // A library calls an imported function through a slot of its global offset table (GOT), which the dynamic linker fills
 // in. Overwriting that slot redirects the calls of this one library and of nobody else; that is the whole trick.
 // Works on x86-64 and aarch64. Knows nothing of CUDA or of what is redirected.
-#ifndef GMLAKE_PJRT_ELF_GOT_H_
-#define GMLAKE_PJRT_ELF_GOT_H_
+#ifndef GMLAKE_PJRT_PATCH_ELF_GOT_H_
+#define GMLAKE_PJRT_PATCH_ELF_GOT_H_
 
 #include <link.h>
 
@@ -39,4 +39,4 @@ Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, vo
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ELF_GOT_H_
+#endif  // GMLAKE_PJRT_PATCH_ELF_GOT_H_

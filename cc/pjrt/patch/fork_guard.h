@@ -1,7 +1,7 @@
 // CUDA does not survive fork(): a child that uses its parent's device memory gets errors at best. The child must know
 // that it is one before it takes a lock that another thread of the parent may have held.
-#ifndef GMLAKE_PJRT_FORK_GUARD_H_
-#define GMLAKE_PJRT_FORK_GUARD_H_
+#ifndef GMLAKE_PJRT_PATCH_FORK_GUARD_H_
+#define GMLAKE_PJRT_PATCH_FORK_GUARD_H_
 
 namespace gmlake {
 
@@ -13,4 +13,4 @@ bool InForkedChild();
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_FORK_GUARD_H_
+#endif  // GMLAKE_PJRT_PATCH_FORK_GUARD_H_

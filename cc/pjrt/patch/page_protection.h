@@ -1,7 +1,7 @@
 // One page made writable for a moment. A library's GOT may lie in memory that the dynamic linker made read-only after
 // relocation (RELRO); it is read-only again when we are done.
-#ifndef GMLAKE_PJRT_PAGE_PROTECTION_H_
-#define GMLAKE_PJRT_PAGE_PROTECTION_H_
+#ifndef GMLAKE_PJRT_PATCH_PAGE_PROTECTION_H_
+#define GMLAKE_PJRT_PATCH_PAGE_PROTECTION_H_
 
 #include "cc/base/status.h"
 
@@ -38,4 +38,4 @@ Status Overwrite(T* place, T value) {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_PAGE_PROTECTION_H_
+#endif  // GMLAKE_PJRT_PATCH_PAGE_PROTECTION_H_

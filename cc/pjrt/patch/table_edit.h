@@ -1,12 +1,12 @@
 // Words of the plugin's function tables, replaced one by one and all put back if need be.
-#ifndef GMLAKE_PJRT_TABLE_EDIT_H_
-#define GMLAKE_PJRT_TABLE_EDIT_H_
+#ifndef GMLAKE_PJRT_PATCH_TABLE_EDIT_H_
+#define GMLAKE_PJRT_PATCH_TABLE_EDIT_H_
 
 #include <functional>
 #include <vector>
 
 #include "cc/base/status.h"
-#include "cc/pjrt/patch/fence.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/patch/page_protection.h"
 
 namespace gmlake {
@@ -18,7 +18,7 @@ class TableEdit {
  public:
   // `*entry` is `ours` from now on, whatever protects its page. On failure it is what it was.
   template <typename Function>
-  Status Replace(Function** entry, Fenced<Function> ours);
+  Status Replace(Function** entry, NoThrow<Function> ours);
   // Every word is what it was before the first Replace, but those that somebody else has replaced after us: he calls
   // what he found there, which is ours. How many these are is said in the error.
   Status Undo();
@@ -32,7 +32,7 @@ class TableEdit {
 
 // What needs memory comes first: a word that was written can be put back.
 template <typename Function>
-Status TableEdit::Replace(Function** entry, Fenced<Function> fenced) {
+Status TableEdit::Replace(Function** entry, NoThrow<Function> fenced) {
   Function* const ours = fenced.get();
   Function* const former = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
   steps_.push_back([=] { return __atomic_load_n(entry, __ATOMIC_ACQUIRE) == ours && Overwrite(entry, former).ok(); });
@@ -43,4 +43,4 @@ Status TableEdit::Replace(Function** entry, Fenced<Function> fenced) {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_TABLE_EDIT_H_
+#endif  // GMLAKE_PJRT_PATCH_TABLE_EDIT_H_

@@ -16,8 +16,8 @@ int Ours() { return 1; }
 int OursToo() { return 2; }
 int Theirs() { return 3; }
 
-constexpr Fenced<Entry> kOurs = Fence<&Ours, AnswerAsDoor>::Wrap();
-constexpr Fenced<Entry> kOursToo = Fence<&OursToo, AnswerAsDoor>::Wrap();
+constexpr NoThrow<Entry> kOurs = ExceptionBarrier<&Ours, AnswerAsCApi>::Wrap();
+constexpr NoThrow<Entry> kOursToo = ExceptionBarrier<&OursToo, AnswerAsCApi>::Wrap();
 
 TEST(TableEditTest, PutsEveryWordBackThatItReplaced) {
   Entry* words[] = {&Stock, nullptr, &Theirs};

@@ -1,6 +1,6 @@
 // The options with which a PJRT client is created, as a list that we may change: the caller's own list stays as it is.
-#ifndef GMLAKE_PJRT_CLIENT_OPTIONS_H_
-#define GMLAKE_PJRT_CLIENT_OPTIONS_H_
+#ifndef GMLAKE_PJRT_PLUGIN_CLIENT_OPTIONS_H_
+#define GMLAKE_PJRT_PLUGIN_CLIENT_OPTIONS_H_
 
 #include <optional>
 #include <string>
@@ -39,4 +39,4 @@ class ClientOptions {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_CLIENT_OPTIONS_H_
+#endif  // GMLAKE_PJRT_PLUGIN_CLIENT_OPTIONS_H_

@@ -1,13 +1,13 @@
 // Errors of ours in the stock plugin's own form: every question that the host may ask about an error, now or in a later
 // version of PJRT, is answered by the plugin; only the text and the code are ours.
-#ifndef GMLAKE_PJRT_ERROR_MAKER_H_
-#define GMLAKE_PJRT_ERROR_MAKER_H_
+#ifndef GMLAKE_PJRT_PLUGIN_ERROR_MAKER_H_
+#define GMLAKE_PJRT_PLUGIN_ERROR_MAKER_H_
 
 #include <string>
 
 #include "cc/base/status.h"
+#include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/plugin/error_texts.h"
-#include "cc/pjrt/patch/fence.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -36,9 +36,9 @@ struct AnswerAsPjrt {
 // `kEntry` as TableEdit takes it.
 template <auto kEntry>
 constexpr auto FencedEntry() {
-  return Fence<kEntry, AnswerAsPjrt>::Wrap();
+  return ExceptionBarrier<kEntry, AnswerAsPjrt>::Wrap();
 }
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ERROR_MAKER_H_
+#endif  // GMLAKE_PJRT_PLUGIN_ERROR_MAKER_H_

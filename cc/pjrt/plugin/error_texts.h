@@ -1,7 +1,7 @@
 // Longer texts for some of the plugin's errors. PJRT gives out a pointer to an error's text that is good for as long as
 // the error lives, so a text of ours must live as long.
-#ifndef GMLAKE_PJRT_ERROR_TEXTS_H_
-#define GMLAKE_PJRT_ERROR_TEXTS_H_
+#ifndef GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
+#define GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
 
 #include <mutex>
 #include <optional>
@@ -44,4 +44,4 @@ class ErrorTexts {
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_ERROR_TEXTS_H_
+#endif  // GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_

@@ -1,6 +1,6 @@
 // Our numbers in the form of PJRT_Device_MemoryStats, which JAX shows as `device.memory_stats()`.
-#ifndef GMLAKE_PJRT_MEMORY_STATS_H_
-#define GMLAKE_PJRT_MEMORY_STATS_H_
+#ifndef GMLAKE_PJRT_PLUGIN_MEMORY_STATS_H_
+#define GMLAKE_PJRT_PLUGIN_MEMORY_STATS_H_
 
 #include "xla/pjrt/c/pjrt_c_api.h"
 #include "xla/tsl/framework/allocator.h"
@@ -16,4 +16,4 @@ void ClearMemoryStats(PJRT_Device_MemoryStats_Args* args);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_MEMORY_STATS_H_
+#endif  // GMLAKE_PJRT_PLUGIN_MEMORY_STATS_H_

@@ -1,7 +1,7 @@
 // The few questions that we ask the stock plugin through its own table: its devices, their numbers, one small buffer,
 // what is behind a loaded executable, how much temporary memory it needs.
-#ifndef GMLAKE_PJRT_PLUGIN_CLIENT_H_
-#define GMLAKE_PJRT_PLUGIN_CLIENT_H_
+#ifndef GMLAKE_PJRT_PLUGIN_PLUGIN_CLIENT_H_
+#define GMLAKE_PJRT_PLUGIN_PLUGIN_CLIENT_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_PLUGIN_CLIENT_H_
+#endif  // GMLAKE_PJRT_PLUGIN_PLUGIN_CLIENT_H_

@@ -1,6 +1,6 @@
 // The CUDA plugin that ships with jaxlib: where it is, and its PJRT table.
-#ifndef GMLAKE_PJRT_STOCK_PLUGIN_H_
-#define GMLAKE_PJRT_STOCK_PLUGIN_H_
+#ifndef GMLAKE_PJRT_PLUGIN_STOCK_PLUGIN_H_
+#define GMLAKE_PJRT_PLUGIN_STOCK_PLUGIN_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ std::string StockPluginBesideUs();
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_STOCK_PLUGIN_H_
+#endif  // GMLAKE_PJRT_PLUGIN_STOCK_PLUGIN_H_

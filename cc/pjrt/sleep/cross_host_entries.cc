@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "cc/pjrt/gates/doors.h"
+#include "cc/pjrt/gates/gated_entries.h"
 #include "cc/pjrt/plugin/error_maker.h"
-#include "cc/pjrt/plugin/plugin_words.h"
+#include "cc/pjrt/plugin/known_plugin_abi.h"
 
 namespace gmlake {
 namespace {
@@ -69,7 +69,7 @@ CrossHostExtension stock_entries = {};
 
 void WatchAll(PJRT_Buffer** buffers, size_t count, PJRT_Device* device) {
   const std::vector<int> ordinals = OrdinalsOf({device});
-  for (size_t i = 0; i < count; ++i) doors->transfers.WatchBuffer(buffers[i], ordinals);
+  for (size_t i = 0; i < count; ++i) gated->transfers.WatchBuffer(buffers[i], ordinals);
 }
 
 template <auto kEntry, typename Args>
@@ -78,7 +78,7 @@ PJRT_Error* Receive(Args* args) {
                   [&] {
                     PJRT_Error* const error = (stock_entries.*kEntry)(args);
                     const auto watch = [&] { WatchAll(args->buffers, args->num_buffers, args->device); };
-                    if (error == nullptr && !Attempt(watch)) doors->lost_a_copy.store(true);
+                    if (error == nullptr && !Attempt(watch)) gated->lost_a_copy.store(true);
                     return error;
                   });
 }
@@ -96,10 +96,10 @@ PJRT_Error* Send(SendArgs* args) {
                     PJRT_Error* const error = stock_entries.send(args);
                     const auto watch = [&] {
                       for (size_t i = 0; i < args->num_buffers; ++i) {
-                        doors->transfers.Watch(args->send_events[i], {ordinals[i]});
+                        gated->transfers.Watch(args->send_events[i], {ordinals[i]});
                       }
                     };
-                    if (error == nullptr && !Attempt(watch)) doors->lost_a_copy.store(true);
+                    if (error == nullptr && !Attempt(watch)) gated->lost_a_copy.store(true);
                     return error;
                   });
 }
@@ -113,24 +113,24 @@ struct Sending {
 void EndSending(PJRT_Error* error, bool was_enqueued, void* user_arg) {
   const std::unique_ptr<Sending> sending(static_cast<Sending*>(user_arg));
   sending->callers.when_sent(error, was_enqueued, sending->callers.user_arg);
-  for (int ordinal : sending->ordinals) doors->gate.EndTransfer(ordinal);
+  for (int ordinal : sending->ordinals) gated->gate.EndTransfer(ordinal);
 }
 
 // It answers through the callback alone, so that is how it is refused.
 void Refuse(SendByDescriptorArgs* args, PJRT_Error* refusal) {
   args->callback.when_sent(refusal, /*was_enqueued=*/false, args->callback.user_arg);
   if (IsSpareError(refusal)) return;
-  doors->texts->Forget(refusal);
+  gated->texts->Forget(refusal);
   PJRT_Error_Destroy_Args destroy = {};
   destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
   destroy.error = refusal;
-  doors->stock.PJRT_Error_Destroy(&destroy);
+  gated->stock.PJRT_Error_Destroy(&destroy);
 }
 
 void StartSending(const SendByDescriptorArgs& args, Sending* sending) {
-  for (int ordinal : sending->ordinals) doors->gate.BeginTransfer(ordinal);
+  for (int ordinal : sending->ordinals) gated->gate.BeginTransfer(ordinal);
   SendByDescriptorArgs ours = args;
-  ours.callback = {sending, Fence<&EndSending, AnswerAsPjrt>::Wrap().get()};
+  ours.callback = {sending, ExceptionBarrier<&EndSending, AnswerAsPjrt>::Wrap().get()};
   stock_entries.send_by_descriptor(&ours);
 }
 

@@ -1,8 +1,8 @@
 // The doors of the plugin's extension for cross-host transfers: arrays sent to and received from devices of other
 // processes, as jax.device_put does where the target is not this process's. They get the same gate as the doors of the
 // table (sleep_entries.h), and each transfer is counted until it is over.
-#ifndef GMLAKE_PJRT_CROSS_HOST_ENTRIES_H_
-#define GMLAKE_PJRT_CROSS_HOST_ENTRIES_H_
+#ifndef GMLAKE_PJRT_SLEEP_CROSS_HOST_ENTRIES_H_
+#define GMLAKE_PJRT_SLEEP_CROSS_HOST_ENTRIES_H_
 
 #include "cc/base/status.h"
 #include "cc/pjrt/patch/table_edit.h"
@@ -15,4 +15,4 @@ Status WrapCrossHostEntries(PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_CROSS_HOST_ENTRIES_H_
+#endif  // GMLAKE_PJRT_SLEEP_CROSS_HOST_ENTRIES_H_

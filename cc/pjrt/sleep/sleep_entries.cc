@@ -4,13 +4,13 @@
 #include <mutex>
 #include <utility>
 
-#include "cc/pjrt/sleep/cross_host_entries.h"
-#include "cc/pjrt/gates/doors.h"
-#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/gates/gated_entries.h"
+#include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/oom/origin_entries.h"
+#include "cc/pjrt/plugin/error_maker.h"
+#include "cc/pjrt/plugin/known_plugin_abi.h"
 #include "cc/pjrt/plugin/plugin_client.h"
-#include "cc/pjrt/plugin/plugin_words.h"
-#include "cc/pjrt/oom/shortages.h"
+#include "cc/pjrt/sleep/cross_host_entries.h"
 #include "cc/pjrt/sleep/sleeping_reader.h"
 
 namespace gmlake {
@@ -54,34 +54,34 @@ Devices Touched(const PJRT_Executable_DeserializeAndLoad_Args&) { return {}; }
 template <typename Args>
 void Follow(const Args&) {}
 void Follow(const PJRT_Buffer_ToHostBuffer_Args& args) {
-  doors->transfers.Watch(args.event, OrdinalsOf({DeviceOf(args.src)}));
+  gated->transfers.Watch(args.event, OrdinalsOf({DeviceOf(args.src)}));
 }
 void Follow(const PJRT_Buffer_CopyRawToHost_Args& args) {
-  doors->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyRawToHostFuture_Args& args) {
-  doors->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyToDevice_Args& args) {
-  doors->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+  gated->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyToMemory_Args& args) {
-  doors->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+  gated->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Client_BufferFromHostBuffer_Args& args) {
-  doors->transfers.WatchBuffer(args.buffer, OrdinalsOf({DeviceOf(args.buffer)}));
+  gated->transfers.WatchBuffer(args.buffer, OrdinalsOf({DeviceOf(args.buffer)}));
 }
 void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
-  doors->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
-  doors->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
 }
 
 // A copy that is under way all the same, and of whose end we shall not hear.
 template <typename Args>
 void FollowOrLose(const Args& args) {
-  if (!Attempt([&] { Follow(args); })) doors->lost_a_copy.store(true);
+  if (!Attempt([&] { Follow(args); })) gated->lost_a_copy.store(true);
 }
 
 // A buffer that is in error already gives its error to what is made of it.
@@ -99,7 +99,7 @@ template <>
 constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHostFuture_Args> = true;
 
 template <typename Args>
-void NoteFailure(const PJRT_Error* error, const Shortages::Call& call, const Args& args) {
+void NoteFailure(const PJRT_Error* error, const OomTracker::Call& call, const Args& args) {
   Origin origin = call.origin();
   origin.devices = OrdinalsOf(Touched(args));
   origin.may_be_older = kWorksOnBuffers<Args>;
@@ -108,10 +108,10 @@ void NoteFailure(const PJRT_Error* error, const Shortages::Call& call, const Arg
 
 template <auto kEntry, typename Args>
 PJRT_Error* Guarded(Args* args) {
-  const Shortages::Call call;
+  const OomTracker::Call call;
   return PassGate([args] { return Touched(*args); },
                   [&] {
-                    PJRT_Error* const error = (doors->stock.*kEntry)(args);
+                    PJRT_Error* const error = (gated->stock.*kEntry)(args);
                     if (error == nullptr) FollowOrLose(*args);
                     if (error != nullptr) Attempt([&] { NoteFailure(error, call, *args); });
                     return error;
@@ -127,32 +127,32 @@ PJRT_Error* GuardedLoad(void* args) {
 }
 
 PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
-  PJRT_Error* const error = doors->stock.PJRT_Buffer_ToHostBuffer(args);
+  PJRT_Error* const error = gated->stock.PJRT_Buffer_ToHostBuffer(args);
   if (error == nullptr && args->dst != nullptr) FollowOrLose(*args);
   return error;
 }
 
 // What is read is on the host already. Asking for the size alone touches no device.
 PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
-  const SleepGate::Passage passage(&doors->gate);
+  const SleepGate::Passage passage(&gated->gate);
   if (passage.all_open() || args->dst == nullptr) return StockToHostBuffer(args);
   const int ordinal = OrdinalsOf({DeviceOf(args->src)}).front();
-  if (!doors->gate.is_closed(ordinal)) return StockToHostBuffer(args);
-  ServedDevice* const served = doors->registry->Find(ordinal);
-  if (served != nullptr && ReadSleeping(doors->stock, served, args)) return nullptr;
+  if (!gated->gate.is_closed(ordinal)) return StockToHostBuffer(args);
+  ServedDevice* const served = gated->registry->Find(ordinal);
+  if (served != nullptr && ReadSleeping(gated->stock, served, args)) return nullptr;
   return RefusalOf(ordinal);
 }
 
 PJRT_Error* IncreaseReferences(PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
-  doors->shared.Add(args->buffer);
+  gated->shared.Add(args->buffer);
   PJRT_Error* const error = Guarded<&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount>(args);
-  if (error != nullptr) doors->shared.Drop(args->buffer);
+  if (error != nullptr) gated->shared.Drop(args->buffer);
   return error;
 }
 
 PJRT_Error* DecreaseReferences(PJRT_Buffer_DecreaseExternalReferenceCount_Args* args) {
-  doors->shared.Drop(args->buffer);
-  return doors->stock.PJRT_Buffer_DecreaseExternalReferenceCount(args);
+  gated->shared.Drop(args->buffer);
+  return gated->stock.PJRT_Buffer_DecreaseExternalReferenceCount(args);
 }
 
 Status PutLoad(PJRT_Api* api, TableEdit* edit) {
@@ -166,7 +166,7 @@ Address AddressOf(PJRT_Buffer* buffer) {
   PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args args = {};
   args.struct_size = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args_STRUCT_SIZE;
   args.buffer = buffer;
-  const Status asked = TakeError(doors->stock, doors->stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args));
+  const Status asked = TakeError(gated->stock, gated->stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args));
   return asked.ok() ? Address(reinterpret_cast<uint64_t>(args.device_memory_ptr)) : Address();
 }
 
@@ -195,14 +195,14 @@ Status LostACopy() {
 }  // namespace
 
 void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts) {
-  doors = new Doors;
-  doors->stock = stock;
-  doors->registry = registry;
-  doors->texts = texts;
+  gated = new GatedEntries;
+  gated->stock = stock;
+  gated->registry = registry;
+  gated->texts = texts;
 }
 
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
-  doors->all_known = CheckAllKnown(*api);
+  gated->all_known = CheckAllKnown(*api);
 #define GMLAKE_DOOR(name) \
   ReplaceIfThere(api, edit, &PJRT_Api::name, FencedEntry<&Guarded<&PJRT_Api::name, name##_Args>>())
   return FirstFailure(
@@ -225,7 +225,7 @@ Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
 
 std::vector<Address> SharedAddresses(ServedDevice* device) {
   std::vector<Address> addresses;
-  for (PJRT_Buffer* buffer : doors->shared.All()) {
+  for (PJRT_Buffer* buffer : gated->shared.All()) {
     const Address address = AddressOf(buffer);
     if (device->core().Owns(address)) addresses.push_back(address);
   }
@@ -234,28 +234,28 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
 
 // One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
-  if (!doors->all_known.ok()) return doors->all_known;
-  if (doors->lost_a_copy.load()) return LostACopy();
+  if (!gated->all_known.ok()) return gated->all_known;
+  if (gated->lost_a_copy.load()) return LostACopy();
   const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
-  const Status closed = doors->gate.Close(device->ordinal(), request.patience);
+  const Status closed = gated->gate.Close(device->ordinal(), request.patience);
   if (!closed.ok()) return closed;
   const std::vector<Address> shared = SharedAddresses(device);
   StatusOr<SleepReport> report =
       shared.empty() ? device->core().Sleep(request) : StatusOr<SleepReport>(SharedWithOthers(device, shared));
-  if (!device->core().IsAsleep()) doors->gate.Open(device->ordinal());
+  if (!device->core().IsAsleep()) gated->gate.Open(device->ordinal());
   return report;
 }
 
 StatusOr<SleepReport> WakeDevice(ServedDevice* device) {
   const std::lock_guard<std::mutex> lock(device->sleep_mutex());
   StatusOr<SleepReport> report = device->core().Wake();
-  if (report.ok()) doors->gate.Open(device->ordinal());
+  if (report.ok()) gated->gate.Open(device->ordinal());
   return report;
 }
 
 void WakeAll() {
-  for (ServedDevice* device : doors->registry->Devices()) WakeDevice(device).status().IgnoreError();
+  for (ServedDevice* device : gated->registry->Devices()) WakeDevice(device).status().IgnoreError();
 }
 
 }  // namespace gmlake

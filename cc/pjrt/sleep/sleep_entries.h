@@ -5,8 +5,8 @@
 // loading (which measure kernels on the device), and taking an address from another library or handing it one. Deleting
 // buffers and asking about them stays possible, and so does reading them: their bytes are on the host
 // (sleeping_reader.h).
-#ifndef GMLAKE_PJRT_SLEEP_ENTRIES_H_
-#define GMLAKE_PJRT_SLEEP_ENTRIES_H_
+#ifndef GMLAKE_PJRT_SLEEP_SLEEP_ENTRIES_H_
+#define GMLAKE_PJRT_SLEEP_SLEEP_ENTRIES_H_
 
 #include <chrono>
 #include <string>
@@ -16,8 +16,8 @@
 #include "cc/base/status.h"
 #include "cc/core/allocator.h"
 #include "cc/pjrt/devices/device_registry.h"
-#include "cc/pjrt/plugin/error_texts.h"
 #include "cc/pjrt/patch/table_edit.h"
+#include "cc/pjrt/plugin/error_texts.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -38,4 +38,4 @@ std::vector<Address> SharedAddresses(ServedDevice* device);
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_SLEEP_ENTRIES_H_
+#endif  // GMLAKE_PJRT_SLEEP_SLEEP_ENTRIES_H_

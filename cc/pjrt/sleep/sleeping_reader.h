@@ -3,8 +3,8 @@
 // Reading must not fail where it can be avoided: JAX remembers the failure of an array's first copy to the host for as
 // long as the array lives. What would need the device (another layout, packed elements) is left to the caller to
 // refuse.
-#ifndef GMLAKE_PJRT_SLEEPING_READER_H_
-#define GMLAKE_PJRT_SLEEPING_READER_H_
+#ifndef GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_
+#define GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_
 
 #include "cc/pjrt/devices/device_registry.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
@@ -16,4 +16,4 @@ bool ReadSleeping(const PJRT_Api& stock, ServedDevice* device, PJRT_Buffer_ToHos
 
 }  // namespace gmlake
 
-#endif  // GMLAKE_PJRT_SLEEPING_READER_H_
+#endif  // GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_

@@ -1,0 +1,59 @@
+// What the gates in the doors to device memory share: who is asked, who counts, and which devices a thing belongs to.
+// The doors themselves: sleep_entries.h (those of the plugin's table), cross_host_entries.h (those of an extension).
+#ifndef GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
+#define GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
+
+#include <atomic>
+#include <vector>
+
+#include "cc/base/status.h"
+#include "cc/pjrt/devices/device_registry.h"
+#include "cc/pjrt/gates/shared_buffers.h"
+#include "cc/pjrt/gates/sleep_gate.h"
+#include "cc/pjrt/gates/transfers.h"
+#include "cc/pjrt/plugin/error_texts.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace gmlake {
+
+// What the doors need, C functions that they are.
+struct GatedEntries {
+  PJRT_Api stock = {};  // the entries as they were
+  ErrorTexts* texts = nullptr;
+  DeviceRegistry* registry = nullptr;
+  Status all_known;  // whether every way into the plugin is one that we know
+  SleepGate gate;
+  Transfers transfers{&stock, &gate};
+  SharedBuffers shared;
+  std::atomic<bool> lost_a_copy{false};  // the gate does not know of one, so no device may sleep any more
+};
+
+// Set once, before the first door gets a gate.
+extern GatedEntries* gated;
+
+using Devices = std::vector<PJRT_Device*>;  // null: not known which
+
+PJRT_Device* DeviceOf(PJRT_Buffer* buffer);
+Devices DevicesOf(PJRT_Memory* memory);
+Devices DevicesOf(PJRT_LoadedExecutable* executable);
+Devices DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager);
+std::vector<int> OrdinalsOf(const Devices& devices);
+
+// An error that says which of them sleeps; null if none does.
+PJRT_Error* Refusal(const Devices& devices);
+PJRT_Error* RefusalOf(int ordinal);
+
+// Calls the plugin through `call()`, unless one of the devices that `touched()` tells sleeps. None falls asleep
+// meanwhile.
+template <typename Touched, typename Call>
+PJRT_Error* PassGate(Touched touched, Call call) {
+  const SleepGate::Passage passage(&gated->gate);
+  if (!passage.all_open()) {
+    if (PJRT_Error* const refused = Refusal(touched())) return refused;
+  }
+  return call();
+}
+
+}  // namespace gmlake
+
+#endif  // GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
