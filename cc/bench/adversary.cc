@@ -132,6 +132,29 @@ void Slabs(Bytes most, Dice* dice, Script* script) {
   }
 }
 
+// Fragments of about a slab between large leases become slabs; one small lease survives in each.
+void Fragments(Bytes most, Dice* dice, Script* script) {
+  constexpr Bytes kSlab = MiB(2);
+  script->Free(script->Allocate(Share(most, 0.8 + dice->Share() / 5)));
+  for (int round = 0; round < 4; ++round) {
+    const Bytes large_size = AlignUp(dice->Size(MiB(16), most / 64), kSlab);
+    std::vector<int64_t> large, fragments, survivors, others;
+    while (script->live() + large_size + kSlab <= most) {
+      large.push_back(script->Allocate(large_size));
+      fragments.push_back(script->Allocate(kSlab));
+    }
+    const size_t num_slabs = fragments.size();
+    FreeAll(script, &fragments);
+    for (size_t i = 0; i < 8 * num_slabs && script->live() + KiB(250) <= most; ++i)
+      (i % 8 == 0 ? survivors : others).push_back(script->Allocate(dice->Size(KiB(200), KiB(250))));
+    FreeAll(script, &large);
+    FreeAll(script, &others);
+    script->Free(script->Allocate(most - kSlab * survivors.size()));
+    FreeAll(script, &survivors);
+    script->Free(script->Allocate(most));
+  }
+}
+
 void Loading(Bytes most, Dice* dice, Script* script) {
   std::vector<int64_t> temporary;
   while (script->live() < most / 8) {
@@ -147,7 +170,8 @@ using Maker = void (*)(Bytes most, Dice* dice, Script* script);
 const std::map<std::string, Maker>& Makers() {
   static const auto* makers = new std::map<std::string, Maker>{
       {"scattered", Scattered}, {"alternating", Alternating}, {"growing", Growing}, {"power", Power},
-      {"residents", Residents}, {"settled", Settled},         {"loading", Loading}, {"slabs", Slabs}};
+      {"residents", Residents}, {"settled", Settled},         {"loading", Loading}, {"slabs", Slabs},
+      {"fragments", Fragments}};
   return *makers;
 }
 

@@ -48,6 +48,20 @@ TEST_F(TslAllocatorTest, AnswersWithNothingWhereThereIsNothing) {
   EXPECT_EQ(ours_.AllocateOnStream(64, 0, kStream).status().code(), StatusCode::kInvalidArgument);
 }
 
+// Another aligned allocation is alive meanwhile, so that the table of shifted ones is not empty.
+TEST_F(TslAllocatorTest, AnAddressThatWasShiftedOnceIsAnOrdinaryOneAfterItsFree) {
+  constexpr size_t kSize = size_t{4} << 20;
+  void* const other = allocator_.AllocateRaw(4096, 5000);
+  void* const shifted = allocator_.AllocateRaw(4096, kSize);
+  allocator_.DeallocateRaw(shifted);
+  void* const plain = allocator_.AllocateRaw(64, kSize + 1000);
+  ASSERT_EQ(plain, shifted);
+  EXPECT_EQ(allocator_.RequestedSize(plain), kSize + 1000);
+  allocator_.DeallocateRaw(plain);
+  allocator_.DeallocateRaw(other);
+  EXPECT_EQ(core_.Stats().num_live, 0);
+}
+
 TEST_F(TslAllocatorTest, KeepsEveryAlignmentThatIsAskedFor) {
   for (size_t alignment = 1; alignment <= size_t{8} << 20; alignment *= 2) {
     void* const shift = allocator_.AllocateRaw(1, 300);
