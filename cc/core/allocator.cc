@@ -76,7 +76,7 @@ StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, st
 // What nearly every request comes to: room in a slab, in a free chunk, in a range, or at the tail. No chunk: it is not
 // usual.
 inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
-  if (size < SmallPool::kThreshold) return SmallPlacement(small_.Take(size));
+  if (size < SmallPool::kThreshold) return small_.Take(size);
   if (placer_.IsNear(books_.bytes_limit)) return Placement();
   const Placement split = placer_.SplitBestFit(size);
   return split.chunk != kNone ? split : placer_.PlaceAtTail(RequestOf(size, stream, /*at_home=*/false));
@@ -219,31 +219,9 @@ Status Allocator::KeepEndOfPending(StreamHandle stream) {
 }
 
 StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
-  if (size < SmallPool::kThreshold) return PlaceSmall(size, stream);
-  return placer_.Place(RequestOf(size, stream, /*at_home=*/false));
-}
-
-// Room in a slab, a new slab, an odd fragment as a slab, a slab from growth or a recut block, and at last a lease of
-// its own.
-StatusOr<Placement> Allocator::PlaceSmall(Bytes size, StreamHandle stream) {
-  const Placement small = SmallPlacement(small_.Take(size));
-  if (small.chunk != kNone) return small;
-  const Placer::Request request = RequestOf(SmallPool::kSlabSize, stream, /*at_home=*/true);
-  ChunkId slab = placer_.TakeContiguous(request);
-  if (slab == kNone) slab = placer_.TakeFragment(size, request);
-  if (slab != kNone) return PlaceInSlab(slab, size);
-  StatusOr<Placement> made = placer_.Place(request);
-  if (made.ok()) return PlaceInSlab(made->chunk, size);
-  return placer_.Place(RequestOf(size, stream, /*at_home=*/false));
-}
-
-StatusOr<Placement> Allocator::PlaceInSlab(ChunkId slab, Bytes size) {
-  small_.AddSlab(slab);
-  return SmallPlacement(small_.Take(size));
-}
-
-Placement Allocator::SmallPlacement(ChunkId chunk) const {
-  return chunk == kNone ? Placement() : Placement{chunk, Way::kSmall, memory_.chunks[chunk].address};
+  const Placer::Request request = RequestOf(size, stream, /*at_home=*/false);
+  if (size >= SmallPool::kThreshold) return placer_.Place(request);
+  return small_.Place(request, RequestOf(SmallPool::kSlabSize, stream, /*at_home=*/true), &placer_);
 }
 
 inline Placer::Request Allocator::RequestOf(Bytes size, StreamHandle stream, bool at_home) const {

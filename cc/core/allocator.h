@@ -157,9 +157,6 @@ class Allocator {
 
   StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> Place(Bytes size, StreamHandle stream);
-  StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
-  Placement SmallPlacement(ChunkId chunk) const;
-  StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
   Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
