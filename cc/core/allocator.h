@@ -4,9 +4,7 @@
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
-#include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,16 +15,8 @@
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
-#include "cc/core/journal.h"
-#include "cc/core/mapping/address_source.h"
-#include "cc/core/mapping/counting_driver.h"
-#include "cc/core/mapping/reclaimer.h"
-#include "cc/core/mapping/stream_order.h"
-#include "cc/core/placer.h"
-#include "cc/core/ranges/memory.h"
-#include "cc/core/sleep/sleeper.h"
-#include "cc/core/small_pool.h"
-#include "cc/core/tables/lease_table.h"
+#include "cc/core/allocator_options.h"
+#include "cc/core/allocator_parts.h"
 #include "cc/driver/driver.h"
 #include "cc/driver/host_copier.h"
 #include "cc/telemetry/history.h"
@@ -34,38 +24,6 @@
 #include "cc/telemetry/tracks.h"
 
 namespace gmlake {
-
-// Whether a wait is to end now, although its time has not passed.
-using InterruptCheck = std::function<bool()>;
-
-// How long a request may wait before it is refused.
-struct Patience {
-  std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
-  std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
-  // Called under the lock where a long wait begins. The check that it returns is called every few milliseconds, without
-  // the lock, and is destroyed when the wait ends. Null: nothing interrupts a wait.
-  std::function<InterruptCheck()> watch_interrupts = nullptr;
-};
-
-struct AllocatorOptions {
-  Bytes limit;                // physical bytes held never exceed this
-  ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
-  Thresholds thresholds = {};
-  HostCopier* copier = nullptr;  // null: the device cannot sleep
-  Patience patience = {};
-  RangeSize range_size = {};
-};
-
-struct Demand {
-  int64_t requests;  // allocations and frees so far
-  Bytes peak;        // most bytes in use since the demand was last taken
-  Bytes reserved;    // held now
-};
-
-struct SleepRequest {
-  std::vector<int32_t> dropped_tags;      // leases with these tags are not kept: they are zero afterwards
-  std::chrono::milliseconds patience{0};  // how long queued work may still take
-};
 
 // Model: leases at addresses, over free and used bytes of physical blocks. Invariants: those that CheckInvariants
 // looks for; docs/reliability.md says what they promise. Thread rule: any thread may call any method, a callback of the
@@ -142,36 +100,14 @@ class Allocator {
   std::string CheckInvariants() const;
 
  private:
-  // A lease whose last stream could not be ordered yet: it, or the owner stream, was being captured. Once the stream is
-  // gone, its end is kept, or the number of the debt that must be settled.
-  struct PendingFree {
-    ChunkId chunk;
-    StreamHandle stream;
-    StreamEnd end = nullptr;
-    int64_t debt = 0;
-  };
-
-  static constexpr Bytes kAlignment{256};  // what XLA expects of device memory
-  // A size as it is placed.
-  static Bytes RoundUp(Bytes size) { return AlignUp(std::max(size, Bytes(1)), kAlignment); }
-
   StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> Place(Bytes size, StreamHandle stream);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
-  Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
-  void Return(ChunkId chunk);
-  void RetryPending();
-  Status TryAgain(const PendingFree& free);
-  Status KeepEndOfPending(StreamHandle stream);
-  Bytes PlacedSize(ChunkId first) const;
   // These let go of the lock while they wait.
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
-  Status AwaitDevice(std::unique_lock<std::mutex>* lock);
-  bool ProveAll(std::unique_lock<std::mutex>* lock);
   StatusOr<SleepReport> FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
-  Status AwaitPending(std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
                                         std::unique_lock<std::mutex>* lock);
   StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
@@ -205,24 +141,11 @@ class Allocator {
   HostCopier* const copier_;
   const Patience patience_;
   mutable std::mutex mutex_;
-  Journal journal_;
-  CountingDriver driver_;
-  Memory memory_;
-  SmallPool small_;
-  StreamOrder order_;
-  Reclaimer reclaimer_;
-  AddressSource addresses_;
-  Placer placer_;
-  Sleeper sleeper_;
-  LeaseTable leases_;
-  std::vector<PendingFree> pending_;
+  AllocatorParts parts_;
   bool may_wait_ = true;                        // may the placer refuse a request because waiting would help?
   bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
-  Bytes high_water_;                            // most bytes ever in use: what placing depends on, never reset
   std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
   std::chrono::steady_clock::time_point interrupted_until_;  // nobody waits for the device until then
-  Bytes window_peak_;                                        // of bytes in use, since TakeDemand
-  AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
 };
 
 }  // namespace gmlake

@@ -46,18 +46,18 @@ class Use {
 Status Allocator::PrepareSleep(std::optional<Bytes> size) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();
-  if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  if (!parts_.sleeper.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   if (copying_) return Moving();
-  return sleeper_.Prepare(size);
+  return parts_.sleeper.Prepare(size);
 }
 
-StatusOr<Bytes> Allocator::Unprepared() { return sleeper_.unprepared(); }
+StatusOr<Bytes> Allocator::Unprepared() { return parts_.sleeper.unprepared(); }
 
 StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (copier_ == nullptr) return Unable();
   if (copying_) return Moving();
-  if (!sleeper_.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
+  if (!parts_.sleeper.awake()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   const Use copying(&copying_);
   return FallAsleep(request, &lock);
 }
@@ -65,8 +65,8 @@ StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
 StatusOr<SleepReport> Allocator::FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock) {
   const Status idle = AwaitIdle(request.patience, lock);
   if (!idle.ok()) return idle;
-  const Bytes released = reclaimer_.Trim(Bytes(0));
-  StatusOr<SleepReport> report = sleeper_.Sleep(LeasesTagged(request.dropped_tags), lock);
+  const Bytes released = parts_.reclaimer.Trim(Bytes(0));
+  StatusOr<SleepReport> report = parts_.sleeper.Sleep(LeasesTagged(request.dropped_tags), lock);
   if (report.ok()) report->given += released;
   return report;
 }
@@ -74,34 +74,34 @@ StatusOr<SleepReport> Allocator::FallAsleep(const SleepRequest& request, std::un
 StatusOr<SleepReport> Allocator::Wake() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (copying_) return Moving();
-  if (sleeper_.awake()) return SleepReport();
+  if (parts_.sleeper.awake()) return SleepReport();
   const Use copying(&copying_);
-  const StatusOr<SleepReport> report = sleeper_.Wake(books_.bytes_limit, &lock);
-  books_.peak_bytes_reserved = std::max(books_.peak_bytes_reserved, memory_.reserved());
+  const StatusOr<SleepReport> report = parts_.sleeper.Wake(parts_.books.limit(), &lock);
+  parts_.books.OnReserved(parts_.memory.reserved());
   return report;
 }
 
 bool Allocator::IsAsleep() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return !sleeper_.awake();
+  return !parts_.sleeper.awake();
 }
 
 bool Allocator::ReadAsleep(Address address, Bytes size, char* to) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const ChunkId lease = leases_.Find(address);
-  if (!sleeper_.asleep() || lease == kNone || PlacedSize(lease) < size) return false;
-  sleeper_.Read(lease, size, to);
+  const ChunkId lease = parts_.leases.Find(address);
+  if (!parts_.sleeper.asleep() || lease == kNone || PlacedSize(parts_.memory, lease) < size) return false;
+  parts_.sleeper.Read(lease, size, to);
   return true;
 }
 
 void Allocator::ReleaseHostStore() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!copying_) sleeper_.ReleaseStore();
+  if (!copying_) parts_.sleeper.ReleaseStore();
 }
 
 bool Allocator::Tag(Address address, int32_t tag) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (leases_.Find(address) == kNone) return false;
+  if (parts_.leases.Find(address) == kNone) return false;
   tags_[address.value()] = tag;
   return true;
 }
@@ -109,22 +109,22 @@ bool Allocator::Tag(Address address, int32_t tag) {
 std::unordered_set<ChunkId> Allocator::LeasesTagged(const std::vector<int32_t>& tags) const {
   std::unordered_set<ChunkId> leases;
   for (const auto& [address, tag] : tags_) {
-    if (std::find(tags.begin(), tags.end(), tag) != tags.end()) leases.insert(leases_.Find(Address(address)));
+    if (std::find(tags.begin(), tags.end(), tag) != tags.end()) leases.insert(parts_.leases.Find(Address(address)));
   }
   return leases;
 }
 
 // What our own streams have queued must be over soon; what nobody told us about is waited for.
 Status Allocator::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock) {
-  AwaitPending(lock).IgnoreError();  // what is still pending says why
-  if (!pending_.empty()) return FreedInCapture();
-  const StatusOr<Fence> fence = order_.Record(memory_.epoch());
+  parts_.waits.AwaitPending(lock).IgnoreError();  // what is still pending says why
+  if (!parts_.pending.empty()) return FreedInCapture();
+  const StatusOr<Fence> fence = parts_.order.Record(parts_.memory.epoch());
   if (!fence.ok()) return fence.status();
   lock->unlock();
   Status done = AwaitFence(*fence, patience);
   if (done.ok()) done = copier_->AwaitDevice();
   lock->lock();
-  if (done.ok()) order_.Prove(*fence);
+  if (done.ok()) parts_.order.Prove(*fence);
   return done;
 }
 
@@ -139,11 +139,11 @@ Status Allocator::AwaitFence(const Fence& fence, std::chrono::milliseconds patie
 }
 
 Status Allocator::AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline) {
-  StatusOr<bool> complete = driver_.IsComplete(end.get());
+  StatusOr<bool> complete = parts_.driver.IsComplete(end.get());
   while (complete.ok() && !*complete) {
     if (std::chrono::steady_clock::now() >= deadline) return Busy();
     std::this_thread::sleep_for(kPause);
-    complete = driver_.IsComplete(end.get());
+    complete = parts_.driver.IsComplete(end.get());
   }
   return complete.status();
 }

@@ -49,10 +49,10 @@ std::string Allocator::CheckInvariants() const {
 }
 
 std::string Allocator::CheckSpace() const {
-  for (const PrimitiveRange& range : memory_.blocks.ranges()) {
+  for (const PrimitiveRange& range : parts_.memory.blocks.ranges()) {
     if (range.granules.empty() || range.granules[0].block == kNone) continue;
-    const ChunkId any = memory_.blocks.ChunkAt(range.base);
-    std::string problem = memory_.space.CheckRegion(FirstOfRegion(memory_.chunks, any));
+    const ChunkId any = parts_.memory.blocks.ChunkAt(range.base);
+    std::string problem = parts_.memory.space.CheckRegion(FirstOfRegion(parts_.memory.chunks, any));
     if (!problem.empty()) return problem;
   }
   return "";
@@ -61,32 +61,32 @@ std::string Allocator::CheckSpace() const {
 std::string Allocator::CheckBlocks() const {
   std::string problem;
   Bytes total(0);
-  memory_.blocks.ForEach([&](BlockId id) {
-    const Block& block = memory_.blocks[id];
+  parts_.memory.blocks.ForEach([&](BlockId id) {
+    const Block& block = parts_.memory.blocks[id];
     total += block.size;
     for (const Address at : {block.home, block.end() - Bytes(1)}) {
-      if (!Covers(memory_.chunks[memory_.blocks.ChunkAt(at)], at))
+      if (!Covers(parts_.memory.chunks[parts_.memory.blocks.ChunkAt(at)], at))
         problem = "a byte of a block leads to the wrong chunk";
     }
-    if (memory_.chunks[memory_.blocks.ChunkAt(block.home)].state == ChunkState::kHole)
+    if (parts_.memory.chunks[parts_.memory.blocks.ChunkAt(block.home)].state == ChunkState::kHole)
       problem = "a block lies in a hole";
   });
-  if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
+  if (total != parts_.memory.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();
-  if (memory_.reserved() > books_.bytes_limit) problem = "more bytes are held than the limit allows";
+  if (parts_.memory.reserved() > parts_.books.limit()) problem = "more bytes are held than the limit allows";
   return problem;
 }
 
 std::string Allocator::CheckSeams() const {
   std::string problem;
   Bytes seamed(0);
-  memory_.blocks.ForEach([&](BlockId id) {
-    const Block& block = memory_.blocks[id];
-    if (block.size == memory_.blocks.granularity()) return;
-    if (CountSeams(memory_, block) != block.seams) problem = "a block does not know its seams";
+  parts_.memory.blocks.ForEach([&](BlockId id) {
+    const Block& block = parts_.memory.blocks[id];
+    if (block.size == parts_.memory.blocks.granularity()) return;
+    if (CountSeams(parts_.memory, block) != block.seams) problem = "a block does not know its seams";
     if (block.seams > 0) seamed += block.size;
   });
-  if (seamed != memory_.blocks.seamed_bytes()) problem = "the bytes of blocks with seams do not add up";
+  if (seamed != parts_.memory.blocks.seamed_bytes()) problem = "the bytes of blocks with seams do not add up";
   return problem;
 }
 
@@ -94,13 +94,13 @@ std::string Allocator::CheckSeams() const {
 std::string Allocator::CheckRangeLeases() const {
   std::map<RangeId, int> leases;
   const auto count = [&](ChunkId first) {
-    if (memory_.chunks[first].range != kNone) ++leases[memory_.chunks[first].range];
+    if (parts_.memory.chunks[first].range != kNone) ++leases[parts_.memory.chunks[first].range];
   };
-  leases_.ForEach([&](Address, ChunkId first) { count(first); });
-  for (const PendingFree& free : pending_) count(free.chunk);
+  parts_.leases.ForEach([&](Address, ChunkId first) { count(first); });
+  parts_.pending.ForEach(count);
   std::string problem;
-  memory_.ranges.ForEach([&](RangeId id) {
-    const StitchedRange& range = memory_.ranges[id];
+  parts_.memory.ranges.ForEach([&](RangeId id) {
+    const StitchedRange& range = parts_.memory.ranges[id];
     if (range.leases < leases[id] || (range.leases > leases[id] && !range.quarantined)) {
       problem = "a range does not know its leases";
     }
@@ -110,38 +110,39 @@ std::string Allocator::CheckRangeLeases() const {
 
 // The addresses of stitched ranges: each is free, in one range, or spoiled.
 std::string Allocator::CheckAddresses() const {
-  std::string problem = memory_.addresses.Check();
+  std::string problem = parts_.memory.addresses.Check();
   std::map<Address, Bytes> taken;
-  memory_.ranges.ForEach([&](RangeId id) { taken[memory_.ranges[id].base] = memory_.ranges[id].reserved; });
+  parts_.memory.ranges.ForEach(
+      [&](RangeId id) { taken[parts_.memory.ranges[id].base] = parts_.memory.ranges[id].reserved; });
   Address end;
-  Bytes known = memory_.addresses.free_bytes() + memory_.addresses.spoiled_bytes();
+  Bytes known = parts_.memory.addresses.free_bytes() + parts_.memory.addresses.spoiled_bytes();
   for (const auto& [base, size] : taken) {
     if (base < end) problem = "two ranges share addresses";
-    if (memory_.addresses.IsFree({base, size})) problem = "a range's addresses are free";
-    known += size - memory_.addresses.SpoiledIn({base, size});
+    if (parts_.memory.addresses.IsFree({base, size})) problem = "a range's addresses are free";
+    known += size - parts_.memory.addresses.SpoiledIn({base, size});
     end = base + size;
   }
-  if (known != memory_.addresses.reserved()) problem = "addresses are lost";
+  if (known != parts_.memory.addresses.reserved()) problem = "addresses are lost";
   return problem;
 }
 
 std::string Allocator::CheckRanges() const {
   std::string problem = CheckRangeLeases();
   if (problem.empty()) problem = CheckAddresses();
-  if (problem.empty()) problem = memory_.ranges.room().Check();
-  memory_.ranges.ForEach([&](RangeId id) {
+  if (problem.empty()) problem = parts_.memory.ranges.room().Check();
+  parts_.memory.ranges.ForEach([&](RangeId id) {
     Bytes size(0);
-    for (BlockId block : memory_.ranges[id].blocks) {
-      size += memory_.blocks[block].size;
-      const std::vector<RangeId>& aliases = memory_.blocks[block].aliases;
+    for (BlockId block : parts_.memory.ranges[id].blocks) {
+      size += parts_.memory.blocks[block].size;
+      const std::vector<RangeId>& aliases = parts_.memory.blocks[block].aliases;
       if (std::find(aliases.begin(), aliases.end(), id) == aliases.end())
         problem = "an alias is not known to its block";
     }
-    std::vector<BlockId> blocks = memory_.ranges[id].blocks;
+    std::vector<BlockId> blocks = parts_.memory.ranges[id].blocks;
     std::sort(blocks.begin(), blocks.end());
     if (std::adjacent_find(blocks.begin(), blocks.end()) != blocks.end()) problem = "a block is twice in a range";
-    if (size != memory_.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
-    if (!KnowsEnds(memory_, memory_.ranges[id])) problem = "a range does not know where its blocks end";
+    if (size != parts_.memory.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
+    if (!KnowsEnds(parts_.memory, parts_.memory.ranges[id])) problem = "a range does not know where its blocks end";
   });
   return problem;
 }
@@ -151,16 +152,16 @@ std::string Allocator::CheckLeases() const {
   std::vector<ChunkId> owned;
   std::string problem;
   const auto own = [&](ChunkId first) {
-    for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) owned.push_back(id);
+    for (ChunkId id = first; id != kNone; id = parts_.memory.chunks[id].next_piece) owned.push_back(id);
   };
-  leases_.ForEach([&](Address address, ChunkId first) {
+  parts_.leases.ForEach([&](Address address, ChunkId first) {
     own(first);
-    const Chunk& chunk = memory_.chunks[first];
+    const Chunk& chunk = parts_.memory.chunks[first];
     if (chunk.range == kNone && chunk.address != address) problem = "a lease is not at its chunk";
   });
-  for (const PendingFree& free : pending_) own(free.chunk);
+  parts_.pending.ForEach(own);
   for (ChunkId id : owned) {
-    if (memory_.chunks[id].state != ChunkState::kUsed) problem = "a live lease's bytes are not in use";
+    if (parts_.memory.chunks[id].state != ChunkState::kUsed) problem = "a live lease's bytes are not in use";
   }
   std::sort(owned.begin(), owned.end());
   if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
@@ -171,16 +172,18 @@ std::string Allocator::CheckLeases() const {
 std::string Allocator::CheckBooks() const {
   Bytes in_use(0);
   Bytes requested(0);
-  leases_.ForEach([&](Address, ChunkId first) {
-    for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) in_use += memory_.chunks[id].size;
-    requested += memory_.chunks[first].requested;
+  parts_.leases.ForEach([&](Address, ChunkId first) {
+    for (ChunkId id = first; id != kNone; id = parts_.memory.chunks[id].next_piece)
+      in_use += parts_.memory.chunks[id].size;
+    requested += parts_.memory.chunks[first].requested;
   });
-  if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
-  if (high_water_ < in_use) return "the high-water mark is below what is in use";
-  if (leases_.count() != books_.num_allocs - books_.num_frees) return "live leases do not add up";
-  const Bytes known =
-      in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() + small_.free_bytes();
-  if (known != memory_.blocks.bytes()) return "free and leased bytes do not add up to what is held";
+  if (in_use != parts_.books.in_use() || requested != parts_.books.kept().bytes_requested)
+    return "bytes in use do not add up";
+  if (parts_.books.high_water() < in_use) return "the high-water mark is below what is in use";
+  if (parts_.leases.count() != parts_.books.num_allocs() - parts_.books.num_frees()) return "live leases do not add up";
+  const Bytes known = in_use + parts_.pending.bytes() + parts_.memory.quarantined_blocks +
+                      parts_.memory.space.free_bytes() + parts_.small.free_bytes();
+  if (known != parts_.memory.blocks.bytes()) return "free and leased bytes do not add up to what is held";
   return "";
 }
 

@@ -42,15 +42,15 @@ bool Pause(const InterruptCheck& interrupted, std::unique_lock<std::mutex>* lock
 
 // None for what could never be served. Where the limit is in the way, leases of ours must end; else the device is full.
 std::chrono::milliseconds Allocator::PatienceFor(Bytes size) const {
-  const bool in_vain = size > books_.bytes_limit || last_wait.Holds(this, books_.num_frees);
+  const bool in_vain = size > parts_.books.limit() || last_wait.Holds(this, parts_.books.num_frees());
   if (in_vain) return std::chrono::milliseconds(0);
-  if (books_.bytes_in_use + size > books_.bytes_limit) return patience_.for_leases;
+  if (parts_.books.in_use() + size > parts_.books.limit()) return patience_.for_leases;
   if (std::chrono::steady_clock::now() < interrupted_until_) return patience_.for_leases;
   return std::max(patience_.for_leases, patience_.for_device);
 }
 
 bool Allocator::MayComeLater(const StatusOr<Placement>& refused) const {
-  return !refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && sleeper_.awake();
+  return !refused.ok() && refused.status().code() == StatusCode::kOutOfMemory && parts_.sleeper.awake();
 }
 
 StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
@@ -60,7 +60,7 @@ StatusOr<Placement> Allocator::PlaceLater(Bytes size, StreamHandle stream, Statu
   refused =
       LookUntil(std::chrono::steady_clock::now() + patience, WatchInterrupts(patience), size, stream, refused, lock);
   const bool in_vain = !refused.ok() && patience.count() > 0;
-  if (in_vain) last_wait = {this, books_.num_frees, std::chrono::steady_clock::now() + std::chrono::seconds(1)};
+  if (in_vain) last_wait = {this, parts_.books.num_frees(), std::chrono::steady_clock::now() + std::chrono::seconds(1)};
   return refused;
 }
 
@@ -71,16 +71,16 @@ InterruptCheck Allocator::WatchInterrupts(std::chrono::milliseconds wait) const 
 StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point deadline,
                                          const InterruptCheck& interrupted, Bytes size, StreamHandle stream,
                                          StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock) {
-  int64_t frees = books_.num_frees;
+  int64_t frees = parts_.books.num_frees();
   int pauses = 0;
   while (MayComeLater(refused) && std::chrono::steady_clock::now() < deadline) {
     if (!Pause(interrupted, lock)) {
       interrupted_until_ = std::chrono::steady_clock::now() + kInterrupted;
       break;
     }
-    const bool hopeless = books_.num_frees == frees && ++pauses % kLook != 0;
-    if (hopeless || !sleeper_.awake()) continue;
-    frees = books_.num_frees;
+    const bool hopeless = parts_.books.num_frees() == frees && ++pauses % kLook != 0;
+    if (hopeless || !parts_.sleeper.awake()) continue;
+    frees = parts_.books.num_frees();
     refused = PlaceInOrder(size, stream);
     if (!refused.ok()) refused = PlaceWithPatience(size, stream, refused, lock);
   }
@@ -89,10 +89,7 @@ StatusOr<Placement> Allocator::LookUntil(std::chrono::steady_clock::time_point d
 
 Demand Allocator::TakeDemand() {
   std::lock_guard<std::mutex> lock(mutex_);
-  const Demand demand{books_.num_allocs + books_.num_frees, std::max(window_peak_, books_.bytes_in_use),
-                      memory_.reserved()};
-  window_peak_ = books_.bytes_in_use;
-  return demand;
+  return parts_.books.TakeDemand(parts_.memory.reserved());
 }
 
 }  // namespace gmlake

@@ -35,70 +35,73 @@ AllocatorStats Allocator::Stats() const {
 }
 
 AllocatorStats Allocator::StatsOfDevice() {
-  const StatusOr<DeviceMemory> device = driver_.QueryMemory();
+  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
   std::lock_guard<std::mutex> lock(mutex_);
   return StatsUnderLock(device);
 }
 
 AllocatorStats Allocator::StatsUnderLock(const StatusOr<DeviceMemory>& device) const {
-  AllocatorStats stats = books_;
-  stats.num_live = leases_.count();
-  stats.bytes_reserved = memory_.reserved();
-  stats.bytes_mapped = memory_.blocks.bytes() + memory_.ranges.mapped_bytes() - sleeper_.unmapped();
-  stats.bytes_asleep = memory_.asleep;
-  stats.bytes_on_host = sleeper_.on_host();
-  stats.bytes_quarantined = memory_.unreleased.bytes + memory_.quarantined_blocks;
-  stats.num_quarantined_blocks = memory_.unreleased.blocks + memory_.num_quarantined_blocks;
-  stats.largest_free_block = memory_.space.LargestFree();
-  stats.bytes_stitchable = std::max(stats.largest_free_block, placer_.stitcher().Available());
+  AllocatorStats stats = parts_.books.kept();
+  stats.bytes_pending = parts_.pending.bytes();
+  stats.num_live = parts_.leases.count();
+  stats.bytes_reserved = parts_.memory.reserved();
+  stats.bytes_mapped = parts_.memory.blocks.bytes() + parts_.memory.ranges.mapped_bytes() - parts_.sleeper.unmapped();
+  stats.bytes_asleep = parts_.memory.asleep;
+  stats.bytes_on_host = parts_.sleeper.on_host();
+  stats.bytes_quarantined = parts_.memory.unreleased.bytes + parts_.memory.quarantined_blocks;
+  stats.num_quarantined_blocks = parts_.memory.unreleased.blocks + parts_.memory.num_quarantined_blocks;
+  stats.largest_free_block = parts_.memory.space.LargestFree();
+  stats.bytes_stitchable = std::max(stats.largest_free_block, parts_.placer.stitcher().Available());
   // What grows is added to what can be stitched; a free piece inside a block can only be had as it is.
-  const Bytes growth = Growth(books_.bytes_limit - memory_.reserved(), device, memory_.blocks.granularity());
-  stats.largest_servable = std::max(stats.largest_free_block, placer_.stitcher().Available() + growth);
-  if (!sleeper_.awake()) stats.largest_free_block = stats.bytes_stitchable = stats.largest_servable = Bytes(0);
-  stats.bytes_small_free = small_.free_bytes();
-  stats.bytes_created = journal_.inventory().bytes_created();
-  stats.bytes_released = journal_.inventory().bytes_released();
-  stats.num_free_pieces = CountFree(memory_.space);
-  stats.num_blocks = memory_.blocks.count();
-  stats.num_stitched_ranges = memory_.ranges.count();
-  stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(memory_.blocks.ranges().size());
-  stats.num_reclaimed_ranges = reclaimer_.num_reclaimed();
-  stats.num_stream_waits = order_.waits();
-  stats.driver_calls = driver_.calls();
-  stats.bytes_addresses = memory_.address_bytes();
-  stats.num_reservations = memory_.addresses.num_reservations() + static_cast<int64_t>(memory_.blocks.ranges().size());
+  const Bytes growth =
+      Growth(parts_.books.limit() - parts_.memory.reserved(), device, parts_.memory.blocks.granularity());
+  stats.largest_servable = std::max(stats.largest_free_block, parts_.placer.stitcher().Available() + growth);
+  if (!parts_.sleeper.awake()) stats.largest_free_block = stats.bytes_stitchable = stats.largest_servable = Bytes(0);
+  stats.bytes_small_free = parts_.small.free_bytes();
+  stats.bytes_created = parts_.journal.inventory().bytes_created();
+  stats.bytes_released = parts_.journal.inventory().bytes_released();
+  stats.num_free_pieces = CountFree(parts_.memory.space);
+  stats.num_blocks = parts_.memory.blocks.count();
+  stats.num_stitched_ranges = parts_.memory.ranges.count();
+  stats.num_ranges = stats.num_stitched_ranges + static_cast<int64_t>(parts_.memory.blocks.ranges().size());
+  stats.num_reclaimed_ranges = parts_.reclaimer.num_reclaimed();
+  stats.num_stream_waits = parts_.order.waits();
+  stats.driver_calls = parts_.driver.calls();
+  stats.bytes_addresses = parts_.memory.address_bytes();
+  stats.num_reservations =
+      parts_.memory.addresses.num_reservations() + static_cast<int64_t>(parts_.memory.blocks.ranges().size());
   if (device.ok()) AddDevice(*device, &stats);
   return stats;
 }
 
 Snapshot Allocator::TakeSnapshot(Recording* recording) {
-  const StatusOr<DeviceMemory> device = driver_.QueryMemory();
+  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
   std::lock_guard<std::mutex> lock(mutex_);
   Snapshot snapshot;
   snapshot.stats = StatsUnderLock(device);
   snapshot.time_ns = MonotonicNs();
-  journal_.inventory().CopyTo(&snapshot);
-  leases_.ForEach(
+  parts_.journal.inventory().CopyTo(&snapshot);
+  parts_.leases.ForEach(
       [&](Address address, ChunkId chunk) { snapshot.leases.push_back(RowOf(address, chunk, LeaseState::kLive)); });
-  for (const PendingFree& free : pending_) {
-    snapshot.leases.push_back(RowOf(memory_.chunks[free.chunk].address, free.chunk, LeaseState::kPending));
-  }
+  parts_.pending.ForEach([&](ChunkId chunk) {
+    snapshot.leases.push_back(RowOf(parts_.memory.chunks[chunk].address, chunk, LeaseState::kPending));
+  });
   std::sort(snapshot.leases.begin(), snapshot.leases.end(),
             [](const LeaseRow& a, const LeaseRow& b) { return a.address < b.address; });
   MarkDoubts(&snapshot);
-  if (recording != nullptr) *recording = journal_.recorder().Read();
+  if (recording != nullptr) *recording = parts_.journal.recorder().Read();
   return snapshot;
 }
 
 LeaseRow Allocator::RowOf(Address address, ChunkId chunk, LeaseState state) const {
-  const LeaseNote& note = journal_.note(chunk);
+  const LeaseNote& note = parts_.journal.note(chunk);
   LeaseRow row;
   row.address = address.value();
-  row.size = PlacedSize(chunk).count();
-  row.requested = memory_.chunks[chunk].requested.count();
+  row.size = PlacedSize(parts_.memory, chunk).count();
+  row.requested = parts_.memory.chunks[chunk].requested.count();
   row.stream = reinterpret_cast<uint64_t>(note.stream.value);
   row.time_ns = note.time_ns;
-  row.range = journal_.inventory().RangeAt(address);
+  row.range = parts_.journal.inventory().RangeAt(address);
   row.annotation = note.label;
   row.state = state;
   row.way = WayNumber(note.way);
@@ -108,9 +111,9 @@ LeaseRow Allocator::RowOf(Address address, ChunkId chunk, LeaseState state) cons
 // In doubt is what the driver holds for us and no table of ours counts on.
 void Allocator::MarkDoubts(Snapshot* snapshot) const {
   std::vector<int32_t> sound;
-  memory_.blocks.ForEach([&](BlockId id) {
-    const Block& block = memory_.blocks[id];
-    if (!block.quarantined) sound.push_back(journal_.inventory().BlockNumber(block.handle.value));
+  parts_.memory.blocks.ForEach([&](BlockId id) {
+    const Block& block = parts_.memory.blocks[id];
+    if (!block.quarantined) sound.push_back(parts_.journal.inventory().BlockNumber(block.handle.value));
   });
   std::sort(sound.begin(), sound.end());
   for (BlockRow& block : snapshot->blocks) {
@@ -121,35 +124,35 @@ void Allocator::MarkDoubts(Snapshot* snapshot) const {
 void Allocator::Record(int64_t max_events) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (max_events > 0) {
-    journal_.StartRecording(std::min(max_events, kMostEvents));
+    parts_.journal.StartRecording(std::min(max_events, kMostEvents));
   } else {
-    journal_.StopRecording();
+    parts_.journal.StopRecording();
   }
 }
 
 bool Allocator::is_recording() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return journal_.recorder().is_on();
+  return parts_.journal.recorder().is_on();
 }
 
 void Allocator::MarkMoment() {
   std::lock_guard<std::mutex> lock(mutex_);
-  journal_.OnEvent(EventKind::kMark, Bytes(0));
+  parts_.journal.OnEvent(EventKind::kMark, Bytes(0));
 }
 
 int64_t Allocator::BeginTrack(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
   Bytes in_use(0);
-  leases_.ForEach([&](Address, ChunkId chunk) {
-    if (name.empty() || HasName(journal_.note(chunk).label, name)) in_use += PlacedSize(chunk);
+  parts_.leases.ForEach([&](Address, ChunkId chunk) {
+    if (name.empty() || HasName(parts_.journal.note(chunk).label, name)) in_use += PlacedSize(parts_.memory, chunk);
   });
-  return journal_.tracks().Begin(name, in_use);
+  return parts_.journal.tracks().Begin(name, in_use);
 }
 
 bool Allocator::ReadTrack(int64_t id, TrackStats* stats, bool end) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!journal_.tracks().Read(id, stats)) return false;
-  return !end || journal_.tracks().End(id);
+  if (!parts_.journal.tracks().Read(id, stats)) return false;
+  return !end || parts_.journal.tracks().End(id);
 }
 
 }  // namespace gmlake
