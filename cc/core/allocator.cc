@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "cc/core/invariant_checker.h"
+#include "cc/core/snapshot_maker.h"
+#include "cc/telemetry/labels.h"
+
 namespace gmlake {
 namespace {
 
+constexpr int64_t kMostEvents = 100'000'000;
 constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
 Status Absurd() { return Status(StatusCode::kOutOfMemory, "no device has so many bytes"); }
@@ -121,9 +126,62 @@ std::optional<Bytes> Allocator::RequestedSize(Address address) const {
   return parts_.memory.chunks[chunk].requested;
 }
 
+AllocatorStats Allocator::Stats() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return SnapshotMaker(parts_).Stats(Status(StatusCode::kNotReady, "the device was not asked"));
+}
+
+AllocatorStats Allocator::StatsOfDevice() {
+  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
+  std::lock_guard<std::mutex> lock(mutex_);
+  return SnapshotMaker(parts_).Stats(device);
+}
+
+Snapshot Allocator::TakeSnapshot(Recording* recording) {
+  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Snapshot snapshot = SnapshotMaker(parts_).Take(device);
+  if (recording != nullptr) *recording = parts_.journal.recorder().Read();  // with the changes that the snapshot shows
+  return snapshot;
+}
+
 void Allocator::ResetPeaks() {
   std::lock_guard<std::mutex> lock(mutex_);
   parts_.books.ResetPeaks(parts_.memory.reserved());
+}
+
+void Allocator::Record(int64_t max_events) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (max_events > 0) {
+    parts_.journal.StartRecording(std::min(max_events, kMostEvents));
+  } else {
+    parts_.journal.StopRecording();
+  }
+}
+
+bool Allocator::is_recording() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return parts_.journal.recorder().is_on();
+}
+
+void Allocator::MarkMoment() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  parts_.journal.OnEvent(EventKind::kMark, Bytes(0));
+}
+
+int64_t Allocator::BeginTrack(const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Bytes in_use(0);
+  parts_.leases.ForEach([&](Address, ChunkId chunk) {
+    if (name.empty() || HasName(parts_.journal.note(chunk).label, name)) in_use += PlacedSize(parts_.memory, chunk);
+  });
+  return parts_.journal.tracks().Begin(name, in_use);
+}
+
+bool Allocator::ReadTrack(int64_t id, TrackStats* stats, bool end) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!parts_.journal.tracks().Read(id, stats)) return false;
+  return !end || parts_.journal.tracks().End(id);
 }
 
 Status Allocator::Preallocate(Bytes target) {
@@ -215,6 +273,11 @@ Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) 
   parts_.books.OnRefusal();
   parts_.journal.OnRefusal(size, stream);
   return status;
+}
+
+std::string Allocator::CheckInvariants() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return InvariantChecker(parts_).Check();
 }
 
 }  // namespace gmlake

@@ -124,18 +124,7 @@ class Allocator {
   Status AwaitFence(const Fence& fence, std::chrono::milliseconds patience);
   Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
   std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
-  std::string CheckSpace() const;
-  std::string CheckBlocks() const;
-  std::string CheckSeams() const;
-  std::string CheckRanges() const;
-  std::string CheckRangeLeases() const;
-  std::string CheckAddresses() const;
-  std::string CheckLeases() const;
-  std::string CheckBooks() const;
   Status Refuse(Bytes size, StreamHandle stream, const Status& status);
-  AllocatorStats StatsUnderLock(const StatusOr<DeviceMemory>& device) const;
-  LeaseRow RowOf(Address address, ChunkId chunk, LeaseState state) const;
-  void MarkDoubts(Snapshot* snapshot) const;
 
   const ReclaimBudget budget_;
   HostCopier* const copier_;
