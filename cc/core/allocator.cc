@@ -12,21 +12,13 @@ namespace {
 constexpr int64_t kMostEvents = 100'000'000;
 constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
 
-Status Absurd() { return Status(StatusCode::kOutOfMemory, "no device has so many bytes"); }
-
-// Such that a deadline can be computed.
-std::chrono::milliseconds AtMostAYear(std::chrono::milliseconds time) {
-  return std::clamp<std::chrono::milliseconds>(time, std::chrono::milliseconds(0), std::chrono::hours(24 * 365));
-}
-
-Patience Bounded(const Patience& patience) {
-  return {AtMostAYear(patience.for_leases), AtMostAYear(patience.for_device), patience.watch_interrupts};
-}
-
 }  // namespace
 
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
-    : budget_(options.budget), copier_(options.copier), patience_(Bounded(options.patience)), parts_(driver, options) {}
+    : budget_(options.budget),
+      parts_(driver, options),
+      ladder_(&parts_, options.patience),
+      sleep_(&parts_, options.copier) {}
 
 Allocator::~Allocator() {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -42,19 +34,16 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
     const Placement usual = PlaceUsual(RoundUp(size), stream);
     if (usual.chunk != kNone) return Admit(usual, size, stream);
   }
-  return AllocateUnusual(size, stream, &lock);
+  return AllocateSlowly(size, stream, &lock);
 }
 
 // Apart, so that a usual request does not pay for what this needs.
-StatusOr<Address> Allocator::AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
-  if (!parts_.sleeper.awake()) return Refuse(size, stream, AsleepError());
-  if (IsAbsurd(size)) return Refuse(size, stream, Absurd());
-  const Bytes placed = RoundUp(size);
-  StatusOr<Placement> placement = PlaceInOrder(placed, stream);
-  if (!placement.ok()) placement = PlaceLater(placed, stream, placement, lock);
-  parts_.books.OnReserved(parts_.memory.reserved());  // nothing else makes it grow
-  if (!placement.ok()) return Refuse(size, stream, placement.status());
-  return Admit(*placement, size, stream);
+StatusOr<Address> Allocator::AllocateSlowly(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
+  const StatusOr<Placement> placement = ladder_.Place(size, stream, lock);
+  if (placement.ok()) return Admit(*placement, size, stream);
+  parts_.books.OnRefusal();
+  parts_.journal.OnRefusal(size, stream);
+  return placement.status();
 }
 
 // What nearly every request comes to: room in a slab, in a free chunk, in a range, or at the tail. No chunk: it is not
@@ -66,42 +55,11 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   return split.chunk != kNone ? split : parts_.placer.PlaceAtTail(parts_.RequestOf(size, stream));
 }
 
-// After what could not be freed before, and after the device. Both waits let go of the lock. `refused`: without them.
-StatusOr<Placement> Allocator::PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                                 std::unique_lock<std::mutex>* lock) {
-  if (!parts_.pending.empty() || parts_.order.has_debts()) {
-    parts_.waits.AwaitPending(lock).IgnoreError();  // the request then does without
-    if (!parts_.sleeper.awake()) return AsleepError();
-    refused = PlaceInOrder(size, stream);
-  }
-  if (!WaitingMayHelp(refused, size)) return refused;
-  parts_.waits.AwaitDevice(lock).IgnoreError();  // the request then does without
-  if (!parts_.sleeper.awake()) return AsleepError();
-  may_wait_ = false;
-  refused = PlaceInOrder(size, stream);
-  may_wait_ = true;
-  return refused;
-}
-
-// In order each time: what came free since the last time is not yet in order for `stream`.
-StatusOr<Placement> Allocator::PlaceInOrder(Bytes size, StreamHandle stream) {
-  Status ordered = parts_.order.Acquire(stream);
-  if (!ordered.ok()) return ordered;
-  return Place(size, stream);
-}
-
-// There are bytes enough, but in blocks that cannot be cut before the device is done with them.
-bool Allocator::WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const {
-  if (placement.ok() || placement.status().code() != StatusCode::kOutOfMemory) return false;
-  const Bytes room = parts_.memory.space.free_bytes() + (parts_.books.limit() - parts_.memory.reserved());
-  return size <= room && !parts_.order.HasProven(parts_.memory.epoch());
-}
-
 bool Allocator::Free(Address address, StreamHandle stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   const ChunkId chunk = parts_.leases.Erase(address);
   if (chunk == kNone) return false;
-  if (!tags_.empty()) tags_.erase(address.value());
+  sleep_.OnFree(address);
   const Bytes requested = parts_.memory.chunks[chunk].requested;
   const Bytes size = RoundUp(requested);
   parts_.journal.OnFree({address, chunk, size, requested, stream});
@@ -140,7 +98,7 @@ AllocatorStats Allocator::StatsOfDevice() {
 Snapshot Allocator::TakeSnapshot(Recording* recording) {
   const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
   std::lock_guard<std::mutex> lock(mutex_);
-  const Snapshot snapshot = SnapshotMaker(parts_).Take(device);
+  Snapshot snapshot = SnapshotMaker(parts_).Take(device);
   if (recording != nullptr) *recording = parts_.journal.recorder().Read();  // with the changes that the snapshot shows
   return snapshot;
 }
@@ -235,16 +193,6 @@ Status Allocator::RetireStream(StreamHandle stream) {
   return retired.ok() ? kept : retired;
 }
 
-StatusOr<Placement> Allocator::Place(Bytes size, StreamHandle stream) {
-  Placer::Request request = parts_.RequestOf(size, stream);
-  request.may_wait = may_wait_;
-  if (size >= SmallPool::kThreshold) return parts_.placer.Place(request);
-  Placer::Request slab = parts_.RequestOf(SmallPool::kSlabSize, stream);
-  slab.at_home = true;
-  slab.may_wait = may_wait_;
-  return parts_.small.Place(request, slab, &parts_.placer);
-}
-
 Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
   parts_.memory.chunks[placement.chunk].requested = requested;
   parts_.leases.Insert(placement.address, placement.chunk);
@@ -269,10 +217,46 @@ Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
   return given;
 }
 
-Status Allocator::Refuse(Bytes size, StreamHandle stream, const Status& status) {
-  parts_.books.OnRefusal();
-  parts_.journal.OnRefusal(size, stream);
-  return status;
+Demand Allocator::TakeDemand() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return parts_.books.TakeDemand(parts_.memory.reserved());
+}
+
+Status Allocator::PrepareSleep(std::optional<Bytes> size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return sleep_.Prepare(size);
+}
+
+StatusOr<Bytes> Allocator::Unprepared() { return parts_.sleeper.unprepared(); }
+
+StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return sleep_.Sleep(request, &lock);
+}
+
+StatusOr<SleepReport> Allocator::Wake() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return sleep_.Wake(&lock);
+}
+
+bool Allocator::IsAsleep() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return !parts_.sleeper.awake();
+}
+
+bool Allocator::ReadAsleep(Address address, Bytes size, char* to) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return sleep_.Read(address, size, to);
+}
+
+void Allocator::ReleaseHostStore() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  sleep_.ReleaseStore();
+}
+
+bool Allocator::Tag(Address address, int32_t tag) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return sleep_.Tag(address, tag);
 }
 
 std::string Allocator::CheckInvariants() const {

@@ -4,21 +4,17 @@
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
-#include <chrono>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator_options.h"
 #include "cc/core/allocator_parts.h"
+#include "cc/core/request_ladder.h"
+#include "cc/core/sleep_control.h"
 #include "cc/driver/driver.h"
-#include "cc/driver/host_copier.h"
 #include "cc/telemetry/history.h"
 #include "cc/telemetry/stats.h"
 #include "cc/telemetry/tracks.h"
@@ -100,41 +96,17 @@ class Allocator {
   std::string CheckInvariants() const;
 
  private:
-  StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> Place(Bytes size, StreamHandle stream);
+  StatusOr<Address> AllocateSlowly(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
-  // These let go of the lock while they wait.
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
-  StatusOr<SleepReport> FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                        std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                 std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> LookUntil(std::chrono::steady_clock::time_point deadline, const InterruptCheck& interrupted,
-                                Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                std::unique_lock<std::mutex>* lock);
-  InterruptCheck WatchInterrupts(std::chrono::milliseconds wait) const;
-  bool MayComeLater(const StatusOr<Placement>& refused) const;
-  std::chrono::milliseconds PatienceFor(Bytes size) const;
-  StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
-  bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
-  Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
-  Status AwaitFence(const Fence& fence, std::chrono::milliseconds patience);
-  Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
-  std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
-  Status Refuse(Bytes size, StreamHandle stream, const Status& status);
 
   const ReclaimBudget budget_;
-  HostCopier* const copier_;
-  const Patience patience_;
   mutable std::mutex mutex_;
   AllocatorParts parts_;
-  bool may_wait_ = true;                        // may the placer refuse a request because waiting would help?
-  bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
-  std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
-  std::chrono::steady_clock::time_point interrupted_until_;  // nobody waits for the device until then
+  RequestLadder ladder_;
+  SleepControl sleep_;
 };
 
 }  // namespace gmlake

@@ -1,5 +1,5 @@
-// The numbers that an allocator keeps about its requests: counts, bytes and peaks. All other statistics are computed
-// when they are asked for (snapshot.h).
+// The numbers that an allocator keeps about its requests: counts, bytes and peaks. snapshot_maker.h
+// computes all other statistics when somebody asks for them.
 #ifndef GMLAKE_CORE_BOOKS_H_
 #define GMLAKE_CORE_BOOKS_H_
 
