@@ -28,6 +28,15 @@ Allocator::~Allocator() {
   if (parts_.waits.ProveAll(&lock)) parts_.reclaimer.ReleaseAll();
 }
 
+inline Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
+  parts_.memory.chunks[placement.chunk].requested = requested;
+  parts_.leases.Insert(placement.address, placement.chunk);
+  const Bytes size = RoundUp(requested);
+  parts_.journal.OnAlloc({placement.address, placement.chunk, size, requested, stream}, placement.way);
+  parts_.books.OnAlloc(size, requested, placement.way);
+  return placement.address;
+}
+
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (parts_.sleeper.awake() && !IsAbsurd(size) && parts_.order.IsInOrder(stream)) {
@@ -37,8 +46,9 @@ StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
   return AllocateSlowly(size, stream, &lock);
 }
 
-// Apart, so that a usual request does not pay for what this needs.
-StatusOr<Address> Allocator::AllocateSlowly(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
+// Not inlined, so that a usual request does not pay for what this needs.
+__attribute__((noinline)) StatusOr<Address> Allocator::AllocateSlowly(Bytes size, StreamHandle stream,
+                                                                      std::unique_lock<std::mutex>* lock) {
   const StatusOr<Placement> placement = ladder_.Place(size, stream, lock);
   if (placement.ok()) return Admit(*placement, size, stream);
   parts_.books.OnRefusal();
@@ -191,15 +201,6 @@ Status Allocator::RetireStream(StreamHandle stream) {
   const Status kept = parts_.pending.KeepEndOf(stream);
   const Status retired = parts_.order.Retire(stream);
   return retired.ok() ? kept : retired;
-}
-
-Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
-  parts_.memory.chunks[placement.chunk].requested = requested;
-  parts_.leases.Insert(placement.address, placement.chunk);
-  const Bytes size = RoundUp(requested);
-  parts_.journal.OnAlloc({placement.address, placement.chunk, size, requested, stream}, placement.way);
-  parts_.books.OnAlloc(size, requested, placement.way);
-  return placement.address;
 }
 
 bool Allocator::MayTrim(Bytes target) {

@@ -58,14 +58,11 @@ RequestLadder::RequestLadder(AllocatorParts* parts, const Patience& patience)
 StatusOr<Placement> RequestLadder::Place(Bytes requested, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
   if (!parts_->sleeper.awake()) return AsleepError();
   if (IsAbsurd(requested)) return Status(StatusCode::kOutOfMemory, "no device has so many bytes");
-  const StatusOr<Placement> placement = Climb({RoundUp(requested), stream}, lock);
+  const Request request{RoundUp(requested), stream};
+  StatusOr<Placement> placement = ClimbToDevice(request, lock);
+  if (!placement.ok()) placement = UntilDeadline(request, placement, lock);
   parts_->books.OnReserved(parts_->memory.reserved());
   return placement;
-}
-
-StatusOr<Placement> RequestLadder::Climb(const Request& request, std::unique_lock<std::mutex>* lock) {
-  const StatusOr<Placement> placement = ClimbToDevice(request, lock);
-  return placement.ok() ? placement : UntilDeadline(request, placement, lock);
 }
 
 StatusOr<Placement> RequestLadder::ClimbToDevice(const Request& request, std::unique_lock<std::mutex>* lock) {

@@ -44,7 +44,7 @@ class RequestLadder {
     bool may_wait = true;  // as in Placer::Request
   };
 
-  StatusOr<Placement> Climb(const Request& request, std::unique_lock<std::mutex>* lock);
+  // All rungs but the last.
   StatusOr<Placement> ClimbToDevice(const Request& request, std::unique_lock<std::mutex>* lock);
   // The rungs.
   StatusOr<Placement> InOrder(const Request& request);
