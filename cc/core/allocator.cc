@@ -10,7 +10,7 @@ namespace gmlake {
 namespace {
 
 constexpr int64_t kMostEvents = 100'000'000;
-constexpr int kMostWaits = 3;  // for what others free while this thread waits for the device
+constexpr int kMostWaits = 3;  // others may free memory during each, which then needs another
 
 }  // namespace
 
@@ -23,8 +23,8 @@ Allocator::Allocator(Driver* driver, AllocatorOptions options)
 Allocator::~Allocator() {
   std::unique_lock<std::mutex> lock(mutex_);
   parts_.pending.Retry();
-  if (!parts_.sleeper.awake()) return;  // it holds no memory; addresses end with the process
-  // Without proof that the work is over, everything stays mapped: a leak that ends with the process, not a fault.
+  if (!parts_.sleeper.awake()) return;  // a sleeping device holds no memory; addresses end with the process
+  // Without proof that the work is over, everything stays mapped. Such a leak ends with the process; a fault would not.
   if (parts_.waits.ProveAll(&lock)) parts_.reclaimer.ReleaseAll();
 }
 
@@ -56,7 +56,7 @@ __attribute__((noinline)) StatusOr<Address> Allocator::AllocateSlowly(Bytes size
   return placement.status();
 }
 
-// What nearly every request comes to: room in a slab, in a free chunk, in a range, or at the tail. No chunk: it is not
+// Serves nearly every request: from a slab, a free chunk, a cached stitch or the tail. No chunk: the request is not
 // usual.
 inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
   if (size < SmallPool::kThreshold) return parts_.small.Take(size);
@@ -172,6 +172,21 @@ Bytes Allocator::Trim(Bytes target) {
   return given;
 }
 
+bool Allocator::MayTrim(Bytes target) {
+  return parts_.memory.reserved() > target && parts_.sleeper.awake() && parts_.order.MayUnmap().ok();
+}
+
+Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
+  parts_.waits.AwaitPending(lock).IgnoreError();  // what is still pending is not given back
+  Bytes given(0);
+  for (int waits = 0; MayTrim(target); ++waits) {
+    given += parts_.reclaimer.Trim(target);
+    const bool all = parts_.memory.reserved() <= target || parts_.order.HasProven(parts_.memory.epoch());
+    if (all || waits == kMostWaits || !parts_.waits.AwaitDevice(lock).ok()) break;
+  }
+  return given;
+}
+
 Status Allocator::SetLimit(Bytes limit) {
   if (IsAbsurd(limit)) return Status(StatusCode::kInvalidArgument, "no device has " + ToString(limit));
   std::unique_lock<std::mutex> lock(mutex_);
@@ -183,6 +198,11 @@ Status Allocator::SetLimit(Bytes limit) {
   parts_.books.set_limit(limit);
   parts_.journal.OnEvent(EventKind::kLimit, limit);
   return OkStatus();
+}
+
+Demand Allocator::TakeDemand() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return parts_.books.TakeDemand(parts_.memory.reserved());
 }
 
 void Allocator::Maintain() {
@@ -201,26 +221,6 @@ Status Allocator::RetireStream(StreamHandle stream) {
   const Status kept = parts_.pending.KeepEndOf(stream);
   const Status retired = parts_.order.Retire(stream);
   return retired.ok() ? kept : retired;
-}
-
-bool Allocator::MayTrim(Bytes target) {
-  return parts_.memory.reserved() > target && parts_.sleeper.awake() && parts_.order.MayUnmap().ok();
-}
-
-Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
-  parts_.waits.AwaitPending(lock).IgnoreError();  // what is still pending is not given back
-  Bytes given(0);
-  for (int waits = 0; MayTrim(target); ++waits) {
-    given += parts_.reclaimer.Trim(target);
-    const bool all = parts_.memory.reserved() <= target || parts_.order.HasProven(parts_.memory.epoch());
-    if (all || waits == kMostWaits || !parts_.waits.AwaitDevice(lock).ok()) break;
-  }
-  return given;
-}
-
-Demand Allocator::TakeDemand() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return parts_.books.TakeDemand(parts_.memory.reserved());
 }
 
 Status Allocator::PrepareSleep(std::optional<Bytes> size) {

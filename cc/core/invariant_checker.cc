@@ -24,7 +24,7 @@ int CountSeams(const Memory& memory, const Block& block) {
   return seams;
 }
 
-// Does it know where each of its blocks ends?
+// True if `range.ends` has the end of each of its blocks.
 bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
   if (range.ends.size() != range.blocks.size()) return false;
   Bytes end(0);
@@ -108,7 +108,7 @@ std::string InvariantChecker::CheckSeams() const {
   return problem;
 }
 
-// A quarantined range has one lease that nobody holds.
+// A quarantined range may count one lease more: nobody holds it.
 std::string InvariantChecker::CheckRangeLeases() const {
   std::map<RangeId, int> leases;
   const auto count = [&](ChunkId first) {
@@ -126,7 +126,7 @@ std::string InvariantChecker::CheckRangeLeases() const {
   return problem;
 }
 
-// The addresses of stitched ranges: each is free, in one range, or spoiled.
+// Each address of the stitched ranges is free, in one range, or spoiled.
 std::string InvariantChecker::CheckAddresses() const {
   std::string problem = memory_.addresses.Check();
   std::map<Address, Bytes> taken;
@@ -162,7 +162,7 @@ std::string InvariantChecker::CheckRangeBlocks() const {
   return problem;
 }
 
-// Each used chunk has at most one owner, and every lease's bytes are used.
+// Each used chunk has at most one lease, and the bytes of every lease are used.
 std::string InvariantChecker::CheckLeases() const {
   std::vector<ChunkId> owned;
   std::string problem;
@@ -182,7 +182,7 @@ std::string InvariantChecker::CheckLeases() const {
   return problem;
 }
 
-// What is held is free, leased, or in doubt: nothing is lost.
+// Every byte that is held is free, leased, pending or in quarantine.
 std::string InvariantChecker::CheckBooks() const {
   Bytes in_use(0);
   Bytes requested(0);

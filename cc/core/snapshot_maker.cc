@@ -108,7 +108,7 @@ LeaseRow SnapshotMaker::RowOf(Address address, ChunkId chunk, LeaseState state) 
   return row;
 }
 
-// In doubt is what the driver still holds and the block table does not count on.
+// Marks the blocks that the driver still holds and the block table no longer uses.
 void SnapshotMaker::MarkDoubts(Snapshot* snapshot) const {
   std::vector<int32_t> sound;
   parts_.memory.blocks.ForEach([&](BlockId id) {
