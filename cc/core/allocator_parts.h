@@ -27,7 +27,8 @@
 
 namespace gmlake {
 
-// Invariant: what InvariantChecker looks for. Thread rule: the allocator's lock.
+// Model: one of each part, over one driver. Invariant: what InvariantChecker looks for. Thread rule: the allocator's
+// lock. Cost: none of its own.
 struct AllocatorParts {
   AllocatorParts(Driver* device, const AllocatorOptions& options)
       : driver(device, &journal.inventory_log()),
