@@ -1,231 +1,114 @@
-// The entry point of one device's allocator. It takes the lock, keeps streams in order, sends small requests to the
-// small pool and the others to the placer, and keeps the books. How room is found is in placer.h; what may be given
-// back in reclaimer.h; the numbers in cc/telemetry/stats.h.
+// The allocator of one device: takes the lock, serves the usual request itself, and passes all other work on.
+//
+// placer.h says how room is found, request_ladder.h what happens where there is none, and reclaimer.h what may be given
+// back. cc/telemetry/stats.h defines the numbers.
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
-#include <algorithm>
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
-#include "cc/core/journal.h"
-#include "cc/core/mapping/address_source.h"
-#include "cc/core/mapping/counting_driver.h"
-#include "cc/core/mapping/reclaimer.h"
-#include "cc/core/mapping/stream_order.h"
-#include "cc/core/placer.h"
-#include "cc/core/ranges/memory.h"
-#include "cc/core/sleep/sleeper.h"
-#include "cc/core/small_pool.h"
-#include "cc/core/tables/lease_table.h"
+#include "cc/core/allocator_options.h"
+#include "cc/core/allocator_parts.h"
+#include "cc/core/request_ladder.h"
+#include "cc/core/sleep_control.h"
 #include "cc/driver/driver.h"
-#include "cc/driver/host_copier.h"
 #include "cc/telemetry/history.h"
 #include "cc/telemetry/stats.h"
 #include "cc/telemetry/tracks.h"
 
 namespace gmlake {
 
-// Whether a wait is to end now, although its time has not passed.
-using InterruptCheck = std::function<bool()>;
-
-// How long a request may wait before it is refused.
-struct Patience {
-  std::chrono::milliseconds for_leases{0};  // for others of ours to end, where the limit is in the way
-  std::chrono::milliseconds for_device{0};  // for the device to have more, where somebody else holds it
-  // Called under the lock where a long wait begins. The check that it returns is called every few milliseconds, without
-  // the lock, and is destroyed when the wait ends. Null: nothing interrupts a wait.
-  std::function<InterruptCheck()> watch_interrupts = nullptr;
-};
-
-struct AllocatorOptions {
-  Bytes limit;                // physical bytes held never exceed this
-  ReclaimBudget budget = {};  // idle aliases that Maintain leaves in place
-  Thresholds thresholds = {};
-  HostCopier* copier = nullptr;  // null: the device cannot sleep
-  Patience patience = {};
-  RangeSize range_size = {};
-};
-
-struct Demand {
-  int64_t requests;  // allocations and frees so far
-  Bytes peak;        // most bytes in use since the demand was last taken
-  Bytes reserved;    // held now
-};
-
-struct SleepRequest {
-  std::vector<int32_t> dropped_tags;      // leases with these tags are not kept: they are zero afterwards
-  std::chrono::milliseconds patience{0};  // how long queued work may still take
-};
-
-// Model: leases at addresses, over free and used bytes of physical blocks. Invariants: those that CheckInvariants
-// looks for; docs/reliability.md says what they promise. Thread rule: any thread may call any method, a callback of the
-// device too. One lock per device is held across the driver calls of a request that must map, and never while the
-// device is waited for. Cost: in a steady step Allocate and Free make no driver call and take about 100 ns. Trim,
+// Model: leases at addresses, over free and used bytes of physical blocks. Invariant: what CheckInvariants looks for;
+// docs/reliability.md says what it promises. Thread rule: any thread may call any method, and so may a callback of the
+// device. There is one lock per device. A request that must map holds it during its driver calls; nobody holds it while
+// waiting for the device. Cost: in a steady step Allocate and Free make no driver call and take about 100 ns. Trim,
 // SetLimit and a request that would otherwise be refused may wait for the device; Maintain never does.
 class Allocator {
  public:
   Allocator(Driver* driver, AllocatorOptions options);
-  // Gives back what is free. What is still leased stays mapped: its owner may have work queued on any stream.
+  // Gives free memory back to the driver. Leases stay mapped: their owners may have work queued on any stream.
   ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
   // `stream`: the stream on which the caller will use the memory first.
   StatusOr<Address> Allocate(Bytes size, StreamHandle stream);
-  // `stream`: the stream whose queued work may still use the memory. False: the address is not a live lease of ours.
+  // `stream`: the stream whose queued work may still use the memory. False: there is no lease at the address.
   bool Free(Address address, StreamHandle stream);
   bool Owns(Address address) const;
   std::optional<Bytes> RequestedSize(Address address) const;
 
   AllocatorStats Stats() const;
-  // Asks the driver, before it takes the lock, what others hold of the device; without an answer, as Stats().
+  // Also asks the driver, before it takes the lock, what others hold of the device.
   AllocatorStats StatsOfDevice();
   void ResetPeaks();
-  // Everything that is there, at one instant; makes no driver call but StatsOfDevice's.
-  // `recording`, if given, gets the recording up to the same instant.
+  // The state at one instant. Its only driver call is that of StatsOfDevice. `recording` may be null; it gets the
+  // recording up to the same instant.
   Snapshot TakeSnapshot(Recording* recording = nullptr);
-  // From now on the last `max_events` events are kept, at most 100 million (5.6 GB); 0 stops it. Starting again starts
-  // anew.
+  // Keeps the last `max_events` events from now on, at most 100 million (5.6 GB); 0 stops it. A second start drops what
+  // was recorded.
   void Record(int64_t max_events);
   bool is_recording() const;
-  // The program names this moment in the recording, with this thread's label.
+  // Adds an event with this thread's label to the recording.
   void MarkMoment();
-  // `name`: which leases count, by their labels; empty for all.
+  // Counts the leases whose label has this name, or all where the name is empty. Returns the track's number.
   int64_t BeginTrack(const std::string& name);
-  // False: there is no such track. `end`: there will be none afterwards.
+  // False: there is no such track. `end`: the track ends.
   bool ReadTrack(int64_t id, TrackStats* stats, bool end);
-  // Creates physical blocks, which nobody leases, until `target` bytes are held, or as many as the limit allows.
+  // Creates free physical blocks until `target` bytes are held, or as many as the limit allows.
   Status Preallocate(Bytes target);
   // Gives idle physical blocks back until at most `target` bytes are held; returns the bytes given back.
   Bytes Trim(Bytes target);
-  // Trims to the new limit first; kFailedPrecondition, and no change, if more than that is in use; kInvalidArgument for
-  // what no device has.
+  // Trims to the new limit first. kFailedPrecondition, and no change: more than that is in use. kInvalidArgument: no
+  // device has so much.
   Status SetLimit(Bytes limit);
-  // To be called before `stream` is destroyed: its handle is never used again. Does not wait for its work; whoever gets
-  // its memory next does. kFailedPrecondition: it is being captured, and memory that it freed can be lent again only
-  // once the device has been waited for.
+  // To be called before `stream` is destroyed; the allocator never uses its handle again. Does not wait for its work:
+  // the next user of its memory does. kFailedPrecondition: the stream is being captured, and memory that it freed can
+  // be leased again only after a wait for the device.
   Status RetireStream(StreamHandle stream);
-  // What was asked of this allocator, for those who decide when idle memory goes back.
+  // For the policy that decides when idle memory goes back to the device.
   Demand TakeDemand();
-  // Work off the request path: reclaim of idle ranges over budget, completion of pending frees.
+  // Reclaims idle ranges over budget and retries pending frees. To be called off the request path.
   void Maintain();
 
-  // Makes host memory for a sleep of `size` bytes, in the background; without a size, of what is leased now.
+  // Makes host memory for a sleep of `size` bytes in the background. Without a size: for what is leased now.
   Status PrepareSleep(std::optional<Bytes> size);
-  // What of it is still to be made, or why some of it could not be.
+  // The bytes of it that are still to be made, or why some could not be made.
   StatusOr<Bytes> Unprepared();
-  // Moves what is leased to the host and gives all physical memory back; every address stays. Until Wake, requests are
-  // refused and leases may end. Refuses while work is queued. On failure the device is as it was, or, if the driver
-  // will not have that, asleep.
+  // Copies what is leased to the host and releases all physical memory; every address stays. Until Wake, requests are
+  // refused and leases may end. Fails while work is queued. After a failure the device is as it was, or asleep where
+  // the driver does not allow that.
   StatusOr<SleepReport> Sleep(const SleepRequest& request);
-  // Everything back where it was. On failure the device sleeps on, and Wake may be tried again. Awake: does nothing.
+  // Brings all contents back to their addresses. After a failure the device is still asleep, and Wake may be tried
+  // again. Does nothing while the device is awake.
   StatusOr<SleepReport> Wake();
   bool IsAsleep() const;
-  // Copies what the lease at `address` holds, from the host, while the device sleeps; false if it cannot.
+  // Reads the contents of the lease at `address` from the host while the device sleeps. False: it cannot.
   bool ReadAsleep(Address address, Bytes size, char* to) const;
-  // Gives the host memory of earlier sleeps back.
+  // Frees the host memory of earlier sleeps.
   void ReleaseHostStore();
-  // Marks the lease at `address` for as long as it lives; false if there is none.
+  // Marks the lease at `address` until it ends. False: there is none.
   bool Tag(Address address, int32_t tag);
 
-  // What is wrong with the tables, or nothing. Walks everything: for tests.
+  // The first problem in the tables, or nothing. Walks all of them: for tests.
   std::string CheckInvariants() const;
 
  private:
-  // A lease whose last stream could not be ordered yet: it, or the owner stream, was being captured. Once the stream is
-  // gone, its end is kept, or the number of the debt that must be settled.
-  struct PendingFree {
-    ChunkId chunk;
-    StreamHandle stream;
-    StreamEnd end = nullptr;
-    int64_t debt = 0;
-  };
-
-  static constexpr Bytes kAlignment{256};  // what XLA expects of device memory
-  // A size as it is placed.
-  static Bytes RoundUp(Bytes size) { return AlignUp(std::max(size, Bytes(1)), kAlignment); }
-
-  StatusOr<Address> AllocateUnusual(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> Place(Bytes size, StreamHandle stream);
-  StatusOr<Placement> PlaceSmall(Bytes size, StreamHandle stream);
-  Placement SmallPlacement(ChunkId chunk) const;
-  StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
+  StatusOr<Address> AllocateSlowly(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
   Placement PlaceUsual(Bytes size, StreamHandle stream);
-  Placer::Request RequestOf(Bytes size, StreamHandle stream, bool at_home) const;
   Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
-  void Return(ChunkId chunk);
-  void RetryPending();
-  Status TryAgain(const PendingFree& free);
-  Status KeepEndOfPending(StreamHandle stream);
-  Bytes PlacedSize(ChunkId first) const;
-  // These let go of the lock while they wait.
   bool MayTrim(Bytes target);
   Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
-  Status AwaitDevice(std::unique_lock<std::mutex>* lock);
-  bool ProveAll(std::unique_lock<std::mutex>* lock);
-  StatusOr<SleepReport> FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
-  Status AwaitPending(std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> PlaceWithPatience(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                        std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> PlaceLater(Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                 std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> LookUntil(std::chrono::steady_clock::time_point deadline, const InterruptCheck& interrupted,
-                                Bytes size, StreamHandle stream, StatusOr<Placement> refused,
-                                std::unique_lock<std::mutex>* lock);
-  InterruptCheck WatchInterrupts(std::chrono::milliseconds wait) const;
-  bool MayComeLater(const StatusOr<Placement>& refused) const;
-  std::chrono::milliseconds PatienceFor(Bytes size) const;
-  StatusOr<Placement> PlaceInOrder(Bytes size, StreamHandle stream);
-  bool WaitingMayHelp(const StatusOr<Placement>& placement, Bytes size) const;
-  Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
-  Status AwaitFence(const Fence& fence, std::chrono::milliseconds patience);
-  Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
-  std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;
-  std::string CheckSpace() const;
-  std::string CheckBlocks() const;
-  std::string CheckSeams() const;
-  std::string CheckRanges() const;
-  std::string CheckRangeLeases() const;
-  std::string CheckAddresses() const;
-  std::string CheckLeases() const;
-  std::string CheckBooks() const;
-  Status Refuse(Bytes size, StreamHandle stream, const Status& status);
-  AllocatorStats StatsUnderLock(const StatusOr<DeviceMemory>& device) const;
-  LeaseRow RowOf(Address address, ChunkId chunk, LeaseState state) const;
-  void MarkDoubts(Snapshot* snapshot) const;
 
   const ReclaimBudget budget_;
-  HostCopier* const copier_;
-  const Patience patience_;
   mutable std::mutex mutex_;
-  Journal journal_;
-  CountingDriver driver_;
-  Memory memory_;
-  SmallPool small_;
-  StreamOrder order_;
-  Reclaimer reclaimer_;
-  AddressSource addresses_;
-  Placer placer_;
-  Sleeper sleeper_;
-  LeaseTable leases_;
-  std::vector<PendingFree> pending_;
-  bool may_wait_ = true;                        // may the placer refuse a request because waiting would help?
-  bool copying_ = false;                        // a thread falls asleep or wakes, and has the copier to itself
-  Bytes high_water_;                            // most bytes ever in use: what placing depends on, never reset
-  std::unordered_map<uint64_t, int32_t> tags_;  // by address, of live leases
-  std::chrono::steady_clock::time_point interrupted_until_;  // nobody waits for the device until then
-  Bytes window_peak_;                                        // of bytes in use, since TakeDemand
-  AllocatorStats books_;  // the fields that are kept; the others are computed in Stats()
+  AllocatorParts parts_;
+  RequestLadder ladder_;
+  SleepControl sleep_;
 };
 
 }  // namespace gmlake

@@ -212,7 +212,7 @@ TEST_F(AllocatorTest, MemoryOfAStreamThatEndsInItsCaptureIsUsedAgainOnceTheDevic
   EXPECT_EQ(Get(MiB(8)), address);
 }
 
-// Blocks are there, and nothing else is as if somebody had leased them.
+// Preallocated blocks exist, and no other number changes as if they had been leased.
 TEST_F(AllocatorTest, PreallocationHoldsBlocksAndLeasesNothing) {
   ASSERT_TRUE(allocator_.Preallocate(MiB(64)).ok());
   EXPECT_EQ(driver_.memory_in_use(), MiB(64));
@@ -227,7 +227,7 @@ TEST_F(AllocatorTest, PreallocationHoldsBlocksAndLeasesNothing) {
   allocator_.Free(all, kOwner);
 }
 
-// Far below the limit, though all of it is held, blocks are split and not cut.
+// Blocks are split and not recut while few bytes are leased, even if the whole limit is held.
 TEST_F(AllocatorTest, WhatWasPreallocatedIsNoPeakThatPlacingWouldHeed) {
   ASSERT_TRUE(allocator_.Preallocate(MiB(256)).ok());
   const int64_t calls = allocator_.Stats().driver_calls.memory_calls();
@@ -244,7 +244,7 @@ TEST_F(AllocatorTest, TrimGivesIdleBlocksBack) {
   Get(MiB(100));
 }
 
-// Half of a range is leased; the blocks of the other half can go, and what is left still works.
+// Half of a range is leased. The blocks of the other half can be released, and the leased half still works.
 TEST_F(AllocatorTest, TrimTakesIdleBlocksOutOfARangeInUse) {
   MakeHoles(MiB(8), MiB(256));
   allocator_.Free(Get(MiB(128)), kOwner);
@@ -293,7 +293,7 @@ TEST_F(AllocatorTest, SurvivesADeviceThatOthersFill) {
   Get(MiB(16));
 }
 
-// No seam may be added to the one that there is, and what could be cut is in use until the device has been waited for.
+// The budget allows no second seam, and the blocks that could be cut are in use until a wait for the device.
 TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
   FakeDriver driver(GiB(4));
   Thresholds thresholds;
@@ -315,8 +315,8 @@ TEST(AllocatorSeams, ABlockIsCutAfterAWaitRatherThanSeamed) {
   EXPECT_EQ(driver.violations(), std::vector<std::string>());
 }
 
-// One block of 256 MiB has a seam, twice the budget of (4 - 3.5) GiB / 4: the next lease that would end inside a block
-// gets one that is cut for it.
+// One block of 256 MiB has a seam, which is twice the budget of (4 - 3.5) GiB / 4. So a block is cut for the next lease
+// that would end inside a block.
 TEST(AllocatorSeams, BeyondTheBudgetABlockIsCut) {
   FakeDriver driver(GiB(8));
   Allocator allocator(&driver, {GiB(4)});
@@ -328,7 +328,7 @@ TEST(AllocatorSeams, BeyondTheBudgetABlockIsCut) {
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 
-// A range in doubt stays as it is, however often maintenance comes by.
+// Maintenance never touches a range in doubt, however often it runs.
 TEST(AllocatorDoubt, ARangeThatWouldNotComeOffIsNotTouchedAgain) {
   FakeDriver driver(GiB(4));
   Allocator allocator(&driver, {MiB(64), {/*mappings=*/4, /*bytes=*/MiB(1)}});

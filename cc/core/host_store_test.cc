@@ -1,5 +1,5 @@
-// Page-locked host memory in chunks: made in the background, ahead or while it is being filled, kept, and given back;
-// and what is left when the host has not so much.
+// Page-locked host memory in chunks: how it is made in the background, ahead or while it is filled, how it is kept and
+// given back, and what happens where the host has too little.
 
 #include "cc/core/sleep/host_store.h"
 
@@ -17,7 +17,7 @@
 namespace gmlake {
 namespace {
 
-// The threads that make host memory stop here until it opens.
+// Threads that make host memory wait here until it opens.
 class Barrier {
  public:
   void Open() {
@@ -124,7 +124,7 @@ TEST_F(HostStoreTest, AHostThatHasNotSoMuchSaysSoBeforeAnythingIsMade) {
   EXPECT_EQ(store_.bytes(), MiB(200));
 }
 
-// What is on its way has not been taken from the host yet.
+// Chunks that are still being made do not count as taken from the host.
 TEST_F(HostStoreTest, WhatIsBeingMadeCountsAsNeeded) {
   copier_.OnAllocate([&] { barrier_.Pass(); });
   copier_.SetAvailable(MiB(1000));
@@ -163,7 +163,7 @@ TEST_F(HostStoreTest, WhatFailedIsTriedAgainWhileTheRestIsStillBeingMade) {
   EXPECT_EQ(store_.bytes(), MiB(640));
 }
 
-// A failure is told to whoever asked before it, and not to who asks later.
+// Only a caller that asked before a failure hears of it.
 TEST_F(HostStoreTest, WhatWasBegunForAnEarlierRequestAndFailsIsTriedAgain) {
   copier_.OnAllocate([&] { barrier_.Pass(); });
   copier_.FailCall(0);

@@ -1,7 +1,6 @@
-// Whom the allocator tells what it does: those who record, those who track, and those who will ask what a lease is for.
+// Takes note of what an allocator does: for the recording, for tracks, and for the notes of live leases.
 //
-// The allocator calls one function where something happens; what becomes of it is decided here. Nothing here changes
-// what the allocator does.
+// The allocator calls one function per event, and the journal passes it on. Nothing here changes a decision.
 #ifndef GMLAKE_CORE_JOURNAL_H_
 #define GMLAKE_CORE_JOURNAL_H_
 
@@ -19,15 +18,15 @@
 
 namespace gmlake {
 
-// What is known of a lease besides its bytes.
+// What a snapshot says about a lease besides its bytes.
 struct LeaseNote {
-  int64_t time_ns = 0;  // when it was handed out; to some tenth of a second unless recording
+  int64_t time_ns = 0;  // when it was handed out; exact to some tenth of a second, or fully while recording
   StreamHandle stream;
   int32_t label = kNoNumber;
   Way way = Way::kSplit;
 };
 
-// A lease as the allocator hands it out or takes it back.
+// A lease that begins or ends.
 struct LeaseFacts {
   Address address;
   ChunkId chunk;  // the first
@@ -36,8 +35,8 @@ struct LeaseFacts {
   StreamHandle stream;
 };
 
-// A clock that is read for one request in 64, and whenever the allocator does its maintenance: reading it for each
-// would cost a tenth of the request.
+// A clock that is read for one request in 64 and at every maintenance. Reading it for each request would cost a tenth
+// of the request.
 class RareClock {
  public:
   int64_t NowNs() {
@@ -55,8 +54,8 @@ class RareClock {
   int reads_left_ = 0;
 };
 
-// Invariant: `note` is right for every live lease. Thread rule: the allocator's lock. Cost: one note per lease, two
-// nanoseconds; more only while somebody records or tracks.
+// Model: a note per lease, an optional recording, and tracks. Invariant: every live lease has its note. Thread rule:
+// the allocator's lock. Cost: two nanoseconds per lease; more only while somebody records or tracks.
 class Journal {
  public:
   const Recorder& recorder() const { return recorder_; }
@@ -80,7 +79,7 @@ class Journal {
     inventory_log_.Settle();
   }
   void OnRefusal(Bytes requested, StreamHandle stream);
-  // Something that has a size and no more.
+  // An event that has only a size.
   void OnEvent(EventKind kind, Bytes size);
 
   const LeaseNote& note(ChunkId first) const { return notes_[first]; }

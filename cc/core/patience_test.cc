@@ -1,4 +1,4 @@
-// Waiting for leases that are about to end, and for a device that others are about to leave.
+// The last rung of the request ladder: waits for leases to end, and for memory that other processes hold.
 
 #include <atomic>
 #include <chrono>
@@ -97,7 +97,7 @@ TEST_F(PatienceTest, WithoutBeingAskedNobodyWaitsForTheDevice) {
   EXPECT_EQ(allocator.Allocate(MiB(100), kOwner).status().code(), StatusCode::kOutOfMemory);
 }
 
-// Somebody else's work may still be queued on what comes free while another stream waits for it.
+// Another stream may still have work queued on memory that comes free while a request waits for it.
 TEST_F(PatienceTest, WhatAWaiterGetsIsInOrderForItsStream) {
   const StreamHandle other{reinterpret_cast<void*>(2)};
   Allocator allocator(&driver_, With(kLong, milliseconds(0)));
@@ -154,7 +154,7 @@ TEST_F(PatienceTest, WhoWaitedForTheDeviceNoticesThatItFellAsleep) {
   EXPECT_EQ(driver_.memory_in_use(), Bytes(0));
 }
 
-// What a host of the allocator knows of Ctrl-C.
+// Stands for the host's handling of Ctrl-C.
 struct Interrupts {
   std::atomic<int> watched = 0;
   std::atomic<int> ended = 0;
@@ -169,14 +169,14 @@ struct Interrupts {
   }
 };
 
-// The refusal of a request on a thread that has not waited yet.
+// Refuses a request on a thread that has not waited yet.
 Status RefusedOnAFreshThread(Allocator* allocator) {
   Status refused;
   std::thread([&] { refused = allocator->Allocate(MiB(100), kOwner).status(); }).join();
   return refused;
 }
 
-// On a device that others have filled.
+// A device that others have filled.
 class InterruptedWaitTest : public PatienceTest {
  protected:
   InterruptedWaitTest() { driver_.SetForeignMemory(MiB(200)); }
@@ -208,7 +208,7 @@ TEST_F(InterruptedWaitTest, AnInterruptEndsAWait) {
   EXPECT_EQ(allocator.CheckInvariants(), "");
 }
 
-// XLA tries again at once; the interrupt that ended the wait must not have to come again.
+// XLA retries at once. One interrupt must suffice to end its waits.
 TEST_F(InterruptedWaitTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
   Allocator allocator(&driver_, Watched(milliseconds(0), kLong));
   const auto start = steady_clock::now();
@@ -222,7 +222,7 @@ TEST_F(InterruptedWaitTest, WhoWasInterruptedDoesNotWaitAgainAtOnce) {
   EXPECT_EQ(interrupts_.watched, 1);
 }
 
-// Other threads may have asked before the interrupt, and come only now.
+// Other threads may have asked before the interrupt and get the lock only now.
 TEST_F(InterruptedWaitTest, AnInterruptEndsTheWaitsOfAllThreads) {
   interrupts_.pending = true;
   Allocator allocator(&driver_, Watched(milliseconds(0), kLong));
@@ -233,7 +233,7 @@ TEST_F(InterruptedWaitTest, AnInterruptEndsTheWaitsOfAllThreads) {
   EXPECT_LT(steady_clock::now() - start, kLong / 2);
 }
 
-// The check belongs to the host, which may ask the allocator something from within.
+// The check is the host's code, and may call the allocator.
 TEST_F(InterruptedWaitTest, InterruptsAreAskedAboutWithoutTheLock) {
   AllocatorOptions options = With(milliseconds(0), kLong);
   const Allocator* asked = nullptr;

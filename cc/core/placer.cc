@@ -35,7 +35,7 @@ StatusOr<Placement> Placer::PlaceBy(const Request& request, const Candidate& can
   return MapMore(request, candidate);
 }
 
-// What comes first of reuse and the tail, where seams do not matter and there is a tail with room.
+// Tries reuse, then the tail. Needs a tail with room; ignores seams.
 Placement Placer::PlaceAtTail(const Request& request) {
   Candidate candidate;
   candidate.free = memory_->space.TailFit(request.size);
@@ -46,14 +46,14 @@ Placement Placer::PlaceAtTail(const Request& request) {
   return Remember(request, Split(candidate.free, Bytes(0), request.size, Way::kSplit));
 }
 
-// Without a seam it cannot be done now, but perhaps once the device is done with what could be cut.
+// True where only a seam serves the request now, but a recut may serve it after a wait for the device.
 bool Placer::ShouldWait(const Request& request) const {
   const Bytes most = SeamBudget(request) * memory_->thresholds.seams_before_wait;
   return request.may_wait && IsNear(request.limit) && !order_->HasProven(memory_->epoch()) &&
          memory_->blocks.seamed_bytes() > most;
 }
 
-// Anywhere but at the tail, if possible.
+// The best fit; the tail only where nothing else fits.
 ChunkId Placer::Room(Bytes size) const {
   const ChunkId free = memory_->space.BestFit(size);
   return free != kNone ? free : memory_->space.TailFit(size);
@@ -85,7 +85,6 @@ bool Placer::IsInGranule(const Chunk& chunk) const {
   return block.size == memory_->blocks.granularity() && chunk.end() <= block.end();
 }
 
-// As if seams cost nothing.
 Placer::Candidate Placer::FindCandidateIgnoringSeams(const Request& request) const {
   Candidate candidate;
   candidate.free = Room(request.size);
@@ -103,7 +102,7 @@ Placer::Candidate Placer::FindCandidate(const Request& request) const {
   return candidate;
 }
 
-// A slab may outlive all that lies beside it, so it would keep a seam that is there anyhow, too.
+// A slab may live longer than its neighbours, so even a seam that exists already counts: the slab would keep it.
 Placer::Candidate Placer::CandidateForSlab(const Request& request, Candidate candidate) const {
   candidate.avoids_seams = IsOverSeamBudget(request);
   candidate.adds_seam = candidate.avoids_seams && candidate.free != kNone;
@@ -121,7 +120,7 @@ void Placer::AvoidSeams(const Request& request, Candidate* candidate) const {
   candidate->adds_seam = has_room;
 }
 
-// A larger chunk than the best fit, in which no seam is added.
+// Looks for a larger chunk than the best fit in which the request adds no seam.
 bool Placer::FindSeamlessFit(Bytes size, Candidate* candidate) const {
   bool found = false;
   memory_->space.ForEachLarger(size, [&](ChunkId id) {
@@ -135,7 +134,7 @@ bool Placer::FindSeamlessFit(Bytes size, Candidate* candidate) const {
   return found;
 }
 
-// A tail is used from the front, so that it stays in one piece.
+// A tail is used from its front, so that the rest stays contiguous.
 Fit Placer::FitIn(const Chunk& chunk, Bytes size) const {
   if (!chunk.tail) return FitWithFewestSeams(memory_->blocks, chunk, size);
   return {Bytes(0), chunk.size == size ? Bytes(0) : SeamAt(memory_->blocks, chunk.address + size)};
@@ -201,7 +200,7 @@ StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
   return Remember(request, Split(free, Bytes(0), request.size, Way::kGrow));
 }
 
-// A stitch that creates as much as plain growth would has no advantage over it.
+// Grows where a stitch would create as many bytes: growth needs no further mappings.
 StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Candidate& candidate) {
   StitchPlan plan = planner_.Plan(request.size, IsNear(request.limit));
   if (candidate.avoids_seams) plan = Recut(request, plan);
@@ -220,12 +219,12 @@ StatusOr<Placement> Placer::StitchOrGrow(const Request& request, const Candidate
   return TakeHome(request, home, Way::kSplit);
 }
 
-// Where a plan that needs nothing but free pieces can be served without mapping them; else null.
+// The address at which a plan of free pieces alone needs no mapping; else null.
 Address Placer::HomeOf(const StitchPlan& plan, Bytes missing) const {
   return plan.kept.empty() && missing == Bytes(0) ? HomeOf(plan.more) : Address();
 }
 
-// Where the pieces lie, if they follow each other at home and need not be mapped at all; else null.
+// The address of the pieces, if they follow each other at home; else null.
 Address Placer::HomeOf(const Selection& selection) const {
   std::vector<Piece> pieces = selection.pieces;
   if (selection.tail.block != kNone) pieces.push_back(selection.tail);
@@ -248,7 +247,7 @@ bool Placer::AddsSeam(const StitchPlan& plan) const {
   return tail.block != kNone && SeamAt(memory_->blocks, memory_->blocks[tail.block].home + tail.to) > Bytes(0);
 }
 
-// If the plan ends inside a large free block, cuts such a block so that the plan can end between blocks.
+// Where the plan ends inside a large free block, cuts a block of that size, so that the plan ends between blocks.
 StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   if (!AddsSeam(plan)) return plan;
   const Piece tail = plan.more.tail;
@@ -258,7 +257,8 @@ StitchPlan Placer::Recut(const Request& request, const StitchPlan& plan) {
   return home.is_null() ? planner_.Plan(request.size, IsNear(request.limit)) : EndWith(plan, home, tail.to);
 }
 
-// A free block of just this size, a new one within the slack, one that is cut from a larger one, a new one.
+// Tries in this order: a free block of this size, a new one within the slack, a part of a larger one that is recut, a
+// new one within the limit.
 StatusOr<Placement> Placer::PlaceInOwnBlock(const Request& request) {
   const FreeBlock free = planner_.stitcher().SmallestWhole(request.size);
   if (free.size == request.size) return TakeHome(request, free.home, Way::kSplit);
@@ -282,7 +282,7 @@ Placement Placer::TakeHome(const Request& request, Address home, Way way) {
   return {memory_->TakeInterval(home, home + request.size), way, home};
 }
 
-// The plan with `size` bytes in the blocks from `home` on instead of its tail.
+// Replaces the plan's tail by `size` bytes of the blocks that begin at `home`.
 StitchPlan Placer::EndWith(StitchPlan plan, Address home, Bytes size) const {
   plan.more.tail = {kNone, Bytes(0), Bytes(0)};
   for (const Address end = home + size; home < end;) {

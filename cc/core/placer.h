@@ -1,19 +1,20 @@
-// Finds room for one request: the ways to serve it, cheapest first.
+// Finds room for one request. It tries these ways, cheapest first:
 //
 //   split    the best fit in the free chunks but the tail;             no driver call
-//   reuse    where this size was served before, if that is free;       no driver call
+//   reuse    a cached stitch of this size whose blocks are free;       no driver call
 //   split    the tail;                                                 no driver call
 //   grow     append blocks at the tail, while that keeps within the slack
 //   stitch   map scattered free blocks, and new ones for what is missing
 //   grow     append blocks up to the limit
 //
-// Near the limit, bytes may be lost where leases end inside large blocks (seam.h). Once the blocks with a seam are more
-// than a share of what is to spare, whatever would add one gives way to a stitch whose pieces fit exactly, if need be
-// by recutting; only where that fails, because the device still uses what could be cut, is a seam made after all. Once
-// they are much more, the request is refused until the device has been waited for.
+// Near the limit, a lease that ends inside a large block may waste bytes: it makes a seam (seam.h). The blocks with a
+// seam have a budget, a share of the bytes to spare. Over budget, a stitch whose pieces fit exactly replaces any way
+// that adds a seam, and a block is recut for it where needed. Where that fails, because the device still uses the
+// blocks that could be cut, the seam is added. Far over budget, the request is refused until somebody has waited for
+// the device.
 //
-// The order and every choice depend on what is free and on the request alone, so equal states get equal addresses. On
-// success one lease is taken from the tables; on failure no bytes are.
+// The order and every choice depend only on the request and on what is free, so equal states give equal addresses.
+// After a success one lease is taken from the tables; after a failure none is.
 #ifndef GMLAKE_CORE_PLACER_H_
 #define GMLAKE_CORE_PLACER_H_
 
@@ -33,14 +34,15 @@
 
 namespace gmlake {
 
-// Two words, so that it is returned in registers.
+// Two words long, so that functions return it in registers.
 struct Placement {
   ChunkId chunk = kNone;  // the lease's first chunk
   Way way = Way::kSplit;
   Address address;
 };
 
-// Thread rule: the allocator's lock. Cost: see the list above.
+// Model: decisions over the tables of a device; it keeps only the tail history. Invariant: no bytes beyond the limit
+// are created. Thread rule: the allocator's lock. Cost: see the list above.
 class Placer {
  public:
   Placer(Driver* driver, Memory* memory, StreamOrder* order, Reclaimer* reclaimer, AddressSource* addresses)
@@ -56,42 +58,42 @@ class Placer {
     Bytes size;
     StreamHandle stream;
     Bytes limit;
-    Bytes peak;      // most bytes ever leased, this request included
+    Bytes peak;      // high-water mark, this request included
     int64_t number;  // counts requests
-    bool at_home;    // only addresses of a primitive range will do: a slab, which may live long
-    bool may_wait;   // may be refused for the time being, where the caller can wait for the device and ask again
+    bool at_home;    // only addresses of a primitive range serve it: a slab, which may live long
+    bool may_wait;   // it may be refused where the caller can wait for the device and ask again
   };
   StatusOr<Placement> Place(const Request& request);
-  // The first of these ways, and, after it, the others that map nothing; both without regard to seams, so only far from
-  // the limit. No chunk: there is no room.
+  // The first of these ways; PlaceAtTail then tries the others that map nothing. Both ignore seams, so they serve only
+  // far from the limit. No chunk: there is no room.
   Placement SplitBestFit(Bytes size) {
     const ChunkId free = memory_->space.BestFit(size);
     return free == kNone ? Placement() : Split(free, Bytes(0), size, Way::kSplit);
   }
   Placement PlaceAtTail(const Request& request);
-  // As `reserved > limit - limit / limit_per_near`, but every request asks, and a division is slow.
+  // `reserved > limit - limit / limit_per_near`, without a division, because every request asks.
   bool IsNear(Bytes limit) const {
     const __int128 free_and_one = (limit - memory_->reserved()).count() + 1;
     return free_and_one * memory_->thresholds.limit_per_near <= limit.count();
   }
 
-  // Creates blocks for the request, and leases nothing.
+  // Creates blocks for the request and leases none of them.
   Status Preallocate(const Request& request);
-  // Splits only: room where there is some already, not at the tail, without more seams than the budget has.
+  // Splits a free chunk that is not the tail, and keeps to the budget of seams.
   ChunkId TakeContiguous(const Request& request);
-  // The smallest free chunk that has `size` bytes, all of it, if that is no more than what is requested.
+  // Takes the whole of the smallest free chunk with `size` bytes, if the request is for at least as much.
   ChunkId TakeFragment(Bytes size, const Request& request);
 
   const Stitcher& stitcher() const { return planner_.stitcher(); }
 
  private:
-  // What there is to say of a request against the present state.
+  // A free chunk for a request, and what using it costs.
   struct Candidate {
     ChunkId free = kNone;       // a chunk with room, or kNone
     bool tail = false;          // it is a tail
-    Fit fit;                    // where in it
-    bool avoids_seams = false;  // too much is lost to seams already
-    bool adds_seam = false;     // ... and this split would add to it
+    Fit fit;                    // the place in it
+    bool avoids_seams = false;  // the budget of seams is used up
+    bool adds_seam = false;     // ... and this split would add a seam
 
     bool may_split() const { return free != kNone && !adds_seam; }
   };
@@ -120,7 +122,7 @@ class Placer {
   bool Reuse(const Request& request, const Candidate& candidate, Placement* placement);
   StatusOr<Placement> MapMore(const Request& request, const Candidate& candidate);
   StatusOr<Placement> GrowOrStitch(const Request& request, const Candidate& candidate);
-  // Creates what is missing at the best place, if that is not more than `most`.
+  // Creates the missing bytes at the best place, if they are at most `most`.
   StatusOr<Placement> Grow(const Request& request, Bytes most);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Candidate& candidate);
   StatusOr<Placement> StitchOrGrow(const Request& request, const Candidate& candidate, const StitchPlan& plan);

@@ -1,5 +1,4 @@
-// What an allocator counts around sleep, what of a sleeping lease can be read, and that one thread at a time has the
-// copier.
+// Sleep: what the allocator counts, what can be read of a sleeping lease, and that one thread at a time has the copier.
 
 #include <atomic>
 #include <cstring>
@@ -43,7 +42,7 @@ TEST_F(SleepBooksTest, PeaksThatAreResetWhileItSleepsAreNotBelowWhatIsHeldAfterw
   EXPECT_EQ(allocator_.Stats().peak_bytes_reserved, MiB(32));
 }
 
-// Its slab is saved whole, because of the others in it; but its own bytes are zeros already.
+// Its slab is saved whole, because of the other leases in it. Its own bytes are saved as zeros.
 TEST_F(SleepBooksTest, ADroppedSmallLeaseReadsAsZerosBesideOthersOfItsSlab) {
   const Bytes size = TestingCopier::kPage;
   std::vector<Address> leases;
@@ -59,7 +58,7 @@ TEST_F(SleepBooksTest, ADroppedSmallLeaseReadsAsZerosBesideOthersOfItsSlab) {
   EXPECT_EQ(ReadAsleep(leases[3], size), 103u);
 }
 
-// CUDA documents that opening memory may fail for a moment.
+// CUDA documents that access to memory may fail to be set for a moment.
 TEST_F(SleepBooksTest, WakingTriesAgainToOpenMemoryThatIsNotReady) {
   const Address address = Get(MiB(8));
   copier_.Write(address, MiB(8), 5);
@@ -69,8 +68,8 @@ TEST_F(SleepBooksTest, WakingTriesAgainToOpenMemoryThatIsNotReady) {
   EXPECT_TRUE(copier_.Holds(address, MiB(8), 5));
 }
 
-// Notes whether two threads are inside at once. Its state is plain on purpose: a race detector sees more than this
-// test.
+// Notes whether two threads are inside at once. Its state is not atomic on purpose, so that a race detector sees more
+// than this test.
 class LonelyCopier final : public HostCopier {
  public:
   explicit LonelyCopier(TestingCopier* copier) : copier_(copier) {}

@@ -1,5 +1,5 @@
-// Sleep and wake over the scripted driver, with contents that are checked byte for byte in effect: what lies where,
-// what is given back, what is refused, and what is left when any one call, or every call from some point on, fails.
+// Sleep and wake over the scripted driver: where contents lie, what is given back, what is refused, and what is left
+// when one call fails, or every call from some point on.
 
 #include <string>
 #include <vector>
@@ -329,7 +329,7 @@ TEST(SleepTest, HostMemoryIsKeptForTheNextTimeUntilItIsAskedFor) {
   world.ExpectIntact();
 }
 
-// XLA frees buffers on threads of its own, whenever it likes.
+// XLA frees buffers on its own threads at any time.
 TEST(SleepTest, LeasesMayEndWhileTheirBytesAreCopied) {
   World world;
   const Held gone = world.held_.back();
@@ -348,7 +348,7 @@ TEST(SleepTest, LeasesMayEndWhileTheirBytesAreCopied) {
   world.ExpectIntact();
 }
 
-// Both let go of the lock while they wait for the device; it may be asleep when they go on.
+// Both release the lock while they wait for the device, which may be asleep when they go on.
 TEST(SleepTest, ATrimThatWaitedFindsTheDeviceAsleep) {
   World world;
   const Held work = world.Get(MiB(12));
@@ -375,7 +375,7 @@ TEST(SleepTest, AnAllocatorMayEndWhileItSleeps) {
   EXPECT_EQ(world.driver_.memory_in_use(), Bytes(0));
 }
 
-// A mapping that once would not come off stays, and so do the bytes under it.
+// A mapping that the driver once refused to unmap stays, and so do the bytes under it.
 TEST(SleepTest, WhatIsInQuarantineStaysWhereItIs) {
   World world;
   world.driver_.FailNamed("unmap", 0, 1, StatusCode::kDriverError);
@@ -388,7 +388,7 @@ TEST(SleepTest, WhatIsInQuarantineStaysWhereItIs) {
   world.ExpectIntact();
 }
 
-// After a failure: awake and as it was, or asleep with everything safe; in the end all bytes are there.
+// After a failure the device is awake and as it was, or asleep with all contents saved. In the end all bytes are there.
 void ExpectToRecover(World* world) {
   world->driver_.StopFailing();
   world->copier_.FailCall(-1);
@@ -470,7 +470,7 @@ TEST_P(FaultSweep, AnyOneStepOfTheCopiesMayFail) {
   }
 }
 
-// A single failure before anything was given away is undone completely.
+// A single failure before anything was released is undone completely.
 TEST(SleepTest, AFailedUnmappingLeavesTheDeviceAwake) {
   for (int64_t skip = 0; skip < 3; ++skip) {
     World world;

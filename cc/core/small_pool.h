@@ -1,11 +1,14 @@
-// Small requests, packed at 256 bytes into slabs, so that a long-lived crumb does not pin a large block.
+// Serves small requests: packs them at 256 bytes into slabs, so that a small lease that lives long does not keep a
+// large block in use.
 //
-// A slab is a used chunk of the large space. It goes back as soon as its last lease is freed, so that what is free
-// stays a function of what is leased. The pool makes no driver call and does not decide where slabs come from.
+// A slab is a used chunk of the large space, and the placer finds it. The pool gives a slab back as soon as its last
+// lease is freed, so what is free depends only on what is leased.
 #ifndef GMLAKE_CORE_SMALL_POOL_H_
 #define GMLAKE_CORE_SMALL_POOL_H_
 
 #include "cc/base/bytes.h"
+#include "cc/base/status.h"
+#include "cc/core/placer.h"
 #include "cc/core/ranges/memory.h"
 #include "cc/core/tables/chunk.h"
 #include "cc/core/tables/chunk_list.h"
@@ -13,7 +16,8 @@
 
 namespace gmlake {
 
-// Invariant: every slab holds at least one lease. Thread rule: the allocator's lock. Cost: as ChunkList.
+// Model: slabs, each divided into free and used chunks. Invariant: every slab holds at least one lease. Thread rule:
+// the allocator's lock. Cost: as ChunkList; a new slab costs what the placer needs for it.
 class SmallPool {
  public:
   explicit SmallPool(Memory* memory)
@@ -22,15 +26,18 @@ class SmallPool {
   static constexpr Bytes kThreshold = KiB(256);  // smaller requests come here
   static constexpr Bytes kSlabSize = MiB(2);
 
-  // A used chunk of the pool, or kNone where no slab has the room.
-  ChunkId Take(Bytes size);
-  void AddSlab(ChunkId slab);
+  // Room in a slab that exists. No chunk: no slab has room.
+  Placement Take(Bytes size);
+  // Room in a slab, new or not; without any, a lease of its own in the large space. `slab`: the request for a slab.
+  StatusOr<Placement> Place(const Placer::Request& request, const Placer::Request& slab, Placer* placer);
   void Give(ChunkId chunk);
 
   int64_t num_slabs() const { return slabs_.count(); }
   Bytes free_bytes() const { return list_.free_bytes(); }
 
  private:
+  StatusOr<Placement> PlaceInSlab(ChunkId slab, Bytes size);
+  void AddSlab(ChunkId slab);
   void ReturnSlab(ChunkId region);
 
   Memory* memory_;

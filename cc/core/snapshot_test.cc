@@ -1,4 +1,4 @@
-// What an allocator says of itself, against scenarios whose numbers were worked out by hand.
+// Statistics and snapshots of an allocator, in scenarios whose numbers were computed by hand.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ class SnapshotTest : public testing::Test {
     return address.ok() ? *address : Address();
   }
 
-  // 256 MiB of leases of 8 MiB each, every other one freed: 128 MiB free in 16 pieces.
+  // Leases 256 MiB as 8 MiB each and frees every other one, so that 128 MiB are free in 16 pieces.
   void MakeHoles() {
     std::vector<Address> all;
     for (int i = 0; i < 32; ++i) all.push_back(Get(MiB(8)));

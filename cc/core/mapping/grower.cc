@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cc/core/mapping/memory_transaction.h"
 #include "cc/core/mapping/reservation.h"
 
 namespace gmlake {
@@ -75,9 +76,10 @@ Fill::Part Grower::PartIn(ChunkId hole, Bytes amount, const GrowthInput& input) 
 
 Status Grower::Create(Fill* fill, ChunkId* chunk) {
   std::vector<BlockHandle> handles;
-  const Status created =
-      memory_->Transact(driver_, [&](Transaction* transaction) { return Execute(fill, transaction, &handles); });
+  MemoryTransaction transaction(driver_, memory_);
+  const Status created = Execute(fill, transaction.steps(), &handles);
   if (!created.ok()) return created;
+  transaction.Commit();
   Register(*fill, handles, chunk);
   return OkStatus();
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cc/core/mapping/memory_transaction.h"
+
 namespace gmlake {
 
 StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input, bool may_wait) {
@@ -27,11 +29,11 @@ StatusOr<RangeId> StitchMapper::MapAt(const Site& site, const StitchPlan& plan, 
 
 StatusOr<RangeId> StitchMapper::MapAtOnce(const Site& site, const StitchPlan& plan, Fill* fill) {
   std::vector<BlockHandle> created;
-  const Status mapped = memory_->Transact(driver_, [&](Transaction* transaction) {
-    const Status grown = grower_->Execute(fill, transaction, &created);
-    return grown.ok() ? MapRow(site.at, RowOf(plan.more, *fill, created), transaction) : grown;
-  });
+  MemoryTransaction transaction(driver_, memory_);
+  Status mapped = grower_->Execute(fill, transaction.steps(), &created);
+  if (mapped.ok()) mapped = MapRow(site.at, RowOf(plan.more, *fill, created), transaction.steps());
   if (!mapped.ok()) return mapped;
+  transaction.Commit();
   return Register(plan, site, std::move(*fill), created);
 }
 

@@ -71,8 +71,8 @@ class StreamOrder {
   void Poll(int64_t epoch);
 
   // `stream` is about to be destroyed and must not be touched again. If it is the owner, the next stream that is
-  // seen becomes the owner. kFailedPrecondition: it is being captured; then, as after any failure, nothing can be lent or
-  // unmapped before the device has been waited for.
+  // seen becomes the owner. kFailedPrecondition: it is being captured; then, as after any failure, nothing can be lent
+  // or unmapped before the device has been waited for.
   Status Retire(StreamHandle stream);
   // The present end of a stream's work; fails during capture.
   StatusOr<StreamEnd> EndOf(StreamHandle stream);

@@ -51,13 +51,9 @@ struct Memory {
   void Give(ChunkId first);
   // How often something came free. Tells what was free already when an event was recorded.
   int64_t epoch() const { return epoch_; }
-  // Runs the driver's steps in `execute(&transaction)` wholly or not at all.
-  template <typename Execute>
-  Status Transact(Driver* driver, Execute execute) {
-    const Status status = TransactAlone(driver, execute);
-    AvoidUnreleased();
-    return status;
-  }
+  // Takes the mappings in `unreleased` out of use: nothing grows there any more, and their blocks are not released.
+  // MemoryTransaction calls it.
+  void AvoidUnreleased();
 
   // Is all of the block free?
   bool IsFree(BlockId block) const;
@@ -77,16 +73,6 @@ struct Memory {
   int64_t num_quarantined_blocks = 0;
 
  private:
-  template <typename Execute>
-  Status TransactAlone(Driver* driver, Execute execute) {
-    Transaction transaction(driver, &unreleased);
-    Status status = execute(&transaction);
-    if (status.ok()) transaction.Commit();
-    return status;
-  }
-  // Where a transaction left mappings that would not come off, nothing grows any more, and their blocks are not
-  // released.
-  void AvoidUnreleased();
   void EndLeaseOf(RangeId range);
   void SpoilPlace(const Unreleased::Place& place);
   void Pin(BlockHandle handle);

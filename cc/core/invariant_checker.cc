@@ -1,9 +1,8 @@
-// Allocator::CheckInvariants: the tables walked from end to end. A part of the allocator, in a file of its own because
-// it is for tests and grows with them.
+#include "cc/core/invariant_checker.h"
+
 #include <algorithm>
 #include <map>
-
-#include "cc/core/allocator.h"
+#include <vector>
 
 namespace gmlake {
 namespace {
@@ -25,7 +24,7 @@ int CountSeams(const Memory& memory, const Block& block) {
   return seams;
 }
 
-// Does it know where each of its blocks ends?
+// True if `range.ends` has the end of each of its blocks.
 bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
   if (range.ends.size() != range.blocks.size()) return false;
   Bytes end(0);
@@ -36,19 +35,38 @@ bool KnowsEnds(const Memory& memory, const StitchedRange& range) {
   return true;
 }
 
+bool IsKnownToItsBlocks(const Memory& memory, RangeId id) {
+  const std::vector<BlockId>& blocks = memory.ranges[id].blocks;
+  return std::all_of(blocks.begin(), blocks.end(), [&](BlockId block) {
+    const std::vector<RangeId>& aliases = memory.blocks[block].aliases;
+    return std::find(aliases.begin(), aliases.end(), id) != aliases.end();
+  });
+}
+
+bool IsSumOfItsBlocks(const Memory& memory, const StitchedRange& range) {
+  Bytes size(0);
+  for (BlockId block : range.blocks) size += memory.blocks[block].size;
+  return size == range.size;
+}
+
+template <typename Id>
+bool HasTwins(std::vector<Id> ids) {
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
+}
+
 }  // namespace
 
-std::string Allocator::CheckInvariants() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (auto check : {&Allocator::CheckSpace, &Allocator::CheckBlocks, &Allocator::CheckRanges, &Allocator::CheckLeases,
-                     &Allocator::CheckBooks}) {
+std::string InvariantChecker::Check() const {
+  for (auto check : {&InvariantChecker::CheckSpace, &InvariantChecker::CheckBlocks, &InvariantChecker::CheckRanges,
+                     &InvariantChecker::CheckLeases, &InvariantChecker::CheckBooks}) {
     std::string problem = (this->*check)();
     if (!problem.empty()) return problem;
   }
   return "";
 }
 
-std::string Allocator::CheckSpace() const {
+std::string InvariantChecker::CheckSpace() const {
   for (const PrimitiveRange& range : memory_.blocks.ranges()) {
     if (range.granules.empty() || range.granules[0].block == kNone) continue;
     const ChunkId any = memory_.blocks.ChunkAt(range.base);
@@ -58,7 +76,7 @@ std::string Allocator::CheckSpace() const {
   return "";
 }
 
-std::string Allocator::CheckBlocks() const {
+std::string InvariantChecker::CheckBlocks() const {
   std::string problem;
   Bytes total(0);
   memory_.blocks.ForEach([&](BlockId id) {
@@ -73,11 +91,11 @@ std::string Allocator::CheckBlocks() const {
   });
   if (total != memory_.blocks.bytes()) problem = "block bytes do not add up";
   if (problem.empty()) problem = CheckSeams();
-  if (memory_.reserved() > books_.bytes_limit) problem = "more bytes are held than the limit allows";
+  if (memory_.reserved() > books_.limit()) problem = "more bytes are held than the limit allows";
   return problem;
 }
 
-std::string Allocator::CheckSeams() const {
+std::string InvariantChecker::CheckSeams() const {
   std::string problem;
   Bytes seamed(0);
   memory_.blocks.ForEach([&](BlockId id) {
@@ -90,14 +108,14 @@ std::string Allocator::CheckSeams() const {
   return problem;
 }
 
-// A quarantined range has one lease that nobody holds.
-std::string Allocator::CheckRangeLeases() const {
+// A quarantined range may count one lease more: nobody holds it.
+std::string InvariantChecker::CheckRangeLeases() const {
   std::map<RangeId, int> leases;
   const auto count = [&](ChunkId first) {
     if (memory_.chunks[first].range != kNone) ++leases[memory_.chunks[first].range];
   };
   leases_.ForEach([&](Address, ChunkId first) { count(first); });
-  for (const PendingFree& free : pending_) count(free.chunk);
+  pending_.ForEach(count);
   std::string problem;
   memory_.ranges.ForEach([&](RangeId id) {
     const StitchedRange& range = memory_.ranges[id];
@@ -108,8 +126,8 @@ std::string Allocator::CheckRangeLeases() const {
   return problem;
 }
 
-// The addresses of stitched ranges: each is free, in one range, or spoiled.
-std::string Allocator::CheckAddresses() const {
+// Each address of the stitched ranges is free, in one range, or spoiled.
+std::string InvariantChecker::CheckAddresses() const {
   std::string problem = memory_.addresses.Check();
   std::map<Address, Bytes> taken;
   memory_.ranges.ForEach([&](RangeId id) { taken[memory_.ranges[id].base] = memory_.ranges[id].reserved; });
@@ -125,29 +143,27 @@ std::string Allocator::CheckAddresses() const {
   return problem;
 }
 
-std::string Allocator::CheckRanges() const {
+std::string InvariantChecker::CheckRanges() const {
   std::string problem = CheckRangeLeases();
   if (problem.empty()) problem = CheckAddresses();
   if (problem.empty()) problem = memory_.ranges.room().Check();
+  return problem.empty() ? CheckRangeBlocks() : problem;
+}
+
+std::string InvariantChecker::CheckRangeBlocks() const {
+  std::string problem;
   memory_.ranges.ForEach([&](RangeId id) {
-    Bytes size(0);
-    for (BlockId block : memory_.ranges[id].blocks) {
-      size += memory_.blocks[block].size;
-      const std::vector<RangeId>& aliases = memory_.blocks[block].aliases;
-      if (std::find(aliases.begin(), aliases.end(), id) == aliases.end())
-        problem = "an alias is not known to its block";
-    }
-    std::vector<BlockId> blocks = memory_.ranges[id].blocks;
-    std::sort(blocks.begin(), blocks.end());
-    if (std::adjacent_find(blocks.begin(), blocks.end()) != blocks.end()) problem = "a block is twice in a range";
-    if (size != memory_.ranges[id].size) problem = "a stitched range is not the sum of its blocks";
-    if (!KnowsEnds(memory_, memory_.ranges[id])) problem = "a range does not know where its blocks end";
+    const StitchedRange& range = memory_.ranges[id];
+    if (!IsKnownToItsBlocks(memory_, id)) problem = "an alias is not known to its block";
+    if (HasTwins(range.blocks)) problem = "a block is twice in a range";
+    if (!IsSumOfItsBlocks(memory_, range)) problem = "a stitched range is not the sum of its blocks";
+    if (!KnowsEnds(memory_, range)) problem = "a range does not know where its blocks end";
   });
   return problem;
 }
 
-// Each used chunk has at most one owner, and every lease's bytes are used.
-std::string Allocator::CheckLeases() const {
+// Each used chunk has at most one lease, and the bytes of every lease are used.
+std::string InvariantChecker::CheckLeases() const {
   std::vector<ChunkId> owned;
   std::string problem;
   const auto own = [&](ChunkId first) {
@@ -158,28 +174,27 @@ std::string Allocator::CheckLeases() const {
     const Chunk& chunk = memory_.chunks[first];
     if (chunk.range == kNone && chunk.address != address) problem = "a lease is not at its chunk";
   });
-  for (const PendingFree& free : pending_) own(free.chunk);
+  pending_.ForEach(own);
   for (ChunkId id : owned) {
     if (memory_.chunks[id].state != ChunkState::kUsed) problem = "a live lease's bytes are not in use";
   }
-  std::sort(owned.begin(), owned.end());
-  if (std::adjacent_find(owned.begin(), owned.end()) != owned.end()) problem = "two leases own the same bytes";
+  if (HasTwins(owned)) problem = "two leases own the same bytes";
   return problem;
 }
 
-// What is held is free, leased, or in doubt: nothing is lost.
-std::string Allocator::CheckBooks() const {
+// Every byte that is held is free, leased, pending or in quarantine.
+std::string InvariantChecker::CheckBooks() const {
   Bytes in_use(0);
   Bytes requested(0);
   leases_.ForEach([&](Address, ChunkId first) {
     for (ChunkId id = first; id != kNone; id = memory_.chunks[id].next_piece) in_use += memory_.chunks[id].size;
     requested += memory_.chunks[first].requested;
   });
-  if (in_use != books_.bytes_in_use || requested != books_.bytes_requested) return "bytes in use do not add up";
-  if (high_water_ < in_use) return "the high-water mark is below what is in use";
-  if (leases_.count() != books_.num_allocs - books_.num_frees) return "live leases do not add up";
+  if (in_use != books_.in_use() || requested != books_.kept().bytes_requested) return "bytes in use do not add up";
+  if (books_.high_water() < in_use) return "the high-water mark is below what is in use";
+  if (leases_.count() != books_.num_allocs() - books_.num_frees()) return "live leases do not add up";
   const Bytes known =
-      in_use + books_.bytes_pending + memory_.quarantined_blocks + memory_.space.free_bytes() + small_.free_bytes();
+      in_use + pending_.bytes() + memory_.quarantined_blocks + memory_.space.free_bytes() + small_.free_bytes();
   if (known != memory_.blocks.bytes()) return "free and leased bytes do not add up to what is held";
   return "";
 }
