@@ -12,20 +12,30 @@ namespace {
 constexpr int64_t kMostEvents = 100'000'000;
 constexpr int kMostWaits = 3;  // others may free memory during each, which then needs another
 
+// Of leases whose label has the name; of all for an empty one.
+Bytes InUseOf(const std::string& name, const AllocatorParts& parts) {
+  Bytes in_use(0);
+  parts.leases.ForEach([&](Address, ChunkId chunk) {
+    if (name.empty() || HasName(parts.journal.note(chunk).label, name)) in_use += PlacedSize(parts.memory, chunk);
+  });
+  return in_use;
+}
+
 }  // namespace
 
 Allocator::Allocator(Driver* driver, AllocatorOptions options)
     : budget_(options.budget),
       parts_(driver, options),
+      driver_(&parts_.driver),
       ladder_(&parts_, options.patience),
       sleep_(&parts_, options.copier) {}
 
 Allocator::~Allocator() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   parts_.pending.Retry();
   if (!parts_.sleeper.awake()) return;  // a sleeping device holds no memory; addresses end with the process
   // Without proof that the work is over, everything stays mapped. Such a leak ends with the process; a fault would not.
-  if (parts_.waits.ProveAll(&lock)) parts_.reclaimer.ReleaseAll();
+  if (parts_.waits.ProveAll(&mutex_)) parts_.reclaimer.ReleaseAll();
 }
 
 inline Address Allocator::Admit(const Placement& placement, Bytes requested, StreamHandle stream) {
@@ -38,18 +48,17 @@ inline Address Allocator::Admit(const Placement& placement, Bytes requested, Str
 }
 
 StatusOr<Address> Allocator::Allocate(Bytes size, StreamHandle stream) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (parts_.sleeper.awake() && !IsAbsurd(size) && parts_.order.IsInOrder(stream)) {
     const Placement usual = PlaceUsual(RoundUp(size), stream);
     if (usual.chunk != kNone) return Admit(usual, size, stream);
   }
-  return AllocateSlowly(size, stream, &lock);
+  return AllocateSlowly(size, stream);
 }
 
 // Not inlined, so that a usual request does not pay for what this needs.
-__attribute__((noinline)) StatusOr<Address> Allocator::AllocateSlowly(Bytes size, StreamHandle stream,
-                                                                      std::unique_lock<std::mutex>* lock) {
-  const StatusOr<Placement> placement = ladder_.Place(size, stream, lock);
+__attribute__((noinline)) StatusOr<Address> Allocator::AllocateSlowly(Bytes size, StreamHandle stream) {
+  const StatusOr<Placement> placement = ladder_.Place(size, stream, &mutex_);
   if (placement.ok()) return Admit(*placement, size, stream);
   parts_.books.OnRefusal();
   parts_.journal.OnRefusal(size, stream);
@@ -66,7 +75,7 @@ inline Placement Allocator::PlaceUsual(Bytes size, StreamHandle stream) {
 }
 
 bool Allocator::Free(Address address, StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const ChunkId chunk = parts_.leases.Erase(address);
   if (chunk == kNone) return false;
   sleep_.OnFree(address);
@@ -83,43 +92,43 @@ bool Allocator::Free(Address address, StreamHandle stream) {
 }
 
 bool Allocator::Owns(Address address) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return parts_.leases.Find(address) != kNone;
 }
 
 std::optional<Bytes> Allocator::RequestedSize(Address address) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const ChunkId chunk = parts_.leases.Find(address);
   if (chunk == kNone) return std::nullopt;
   return parts_.memory.chunks[chunk].requested;
 }
 
 AllocatorStats Allocator::Stats() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return SnapshotMaker(parts_).Stats(Status(StatusCode::kNotReady, "the device was not asked"));
 }
 
 AllocatorStats Allocator::StatsOfDevice() {
-  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const StatusOr<DeviceMemory> device = driver_->QueryMemory();
+  const MutexLock lock(&mutex_);
   return SnapshotMaker(parts_).Stats(device);
 }
 
 Snapshot Allocator::TakeSnapshot(Recording* recording) {
-  const StatusOr<DeviceMemory> device = parts_.driver.QueryMemory();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const StatusOr<DeviceMemory> device = driver_->QueryMemory();
+  const MutexLock lock(&mutex_);
   Snapshot snapshot = SnapshotMaker(parts_).Take(device);
   if (recording != nullptr) *recording = parts_.journal.recorder().Read();  // with the changes that the snapshot shows
   return snapshot;
 }
 
 void Allocator::ResetPeaks() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   parts_.books.ResetPeaks(parts_.memory.reserved());
 }
 
 void Allocator::Record(int64_t max_events) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (max_events > 0) {
     parts_.journal.StartRecording(std::min(max_events, kMostEvents));
   } else {
@@ -128,32 +137,28 @@ void Allocator::Record(int64_t max_events) {
 }
 
 bool Allocator::is_recording() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return parts_.journal.recorder().is_on();
 }
 
 void Allocator::MarkMoment() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   parts_.journal.OnEvent(EventKind::kMark, Bytes(0));
 }
 
 int64_t Allocator::BeginTrack(const std::string& name) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  Bytes in_use(0);
-  parts_.leases.ForEach([&](Address, ChunkId chunk) {
-    if (name.empty() || HasName(parts_.journal.note(chunk).label, name)) in_use += PlacedSize(parts_.memory, chunk);
-  });
-  return parts_.journal.tracks().Begin(name, in_use);
+  const MutexLock lock(&mutex_);
+  return parts_.journal.tracks().Begin(name, InUseOf(name, parts_));
 }
 
 bool Allocator::ReadTrack(int64_t id, TrackStats* stats, bool end) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (!parts_.journal.tracks().Read(id, stats)) return false;
   return !end || parts_.journal.tracks().End(id);
 }
 
 Status Allocator::Preallocate(Bytes target) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (!parts_.sleeper.awake()) return AsleepError();
   const Bytes most = AlignDown(std::clamp(target, Bytes(0), parts_.books.limit()), parts_.memory.blocks.granularity());
   const Bytes more = most - parts_.memory.reserved();
@@ -166,8 +171,8 @@ Status Allocator::Preallocate(Bytes target) {
 }
 
 Bytes Allocator::Trim(Bytes target) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const Bytes given = TrimTo(target, &lock);
+  const MutexLock lock(&mutex_);
+  const Bytes given = TrimTo(target);
   parts_.journal.OnEvent(EventKind::kTrim, given);
   return given;
 }
@@ -176,21 +181,21 @@ bool Allocator::MayTrim(Bytes target) {
   return parts_.memory.reserved() > target && parts_.sleeper.awake() && parts_.order.MayUnmap().ok();
 }
 
-Bytes Allocator::TrimTo(Bytes target, std::unique_lock<std::mutex>* lock) {
-  parts_.waits.AwaitPending(lock).IgnoreError();  // what is still pending is not given back
+Bytes Allocator::TrimTo(Bytes target) {
+  parts_.waits.AwaitPending(&mutex_).IgnoreError();  // what is still pending is not given back
   Bytes given(0);
   for (int waits = 0; MayTrim(target); ++waits) {
     given += parts_.reclaimer.Trim(target);
     const bool all = parts_.memory.reserved() <= target || parts_.order.HasProven(parts_.memory.epoch());
-    if (all || waits == kMostWaits || !parts_.waits.AwaitDevice(lock).ok()) break;
+    if (all || waits == kMostWaits || !parts_.waits.AwaitDevice(&mutex_).ok()) break;
   }
   return given;
 }
 
 Status Allocator::SetLimit(Bytes limit) {
   if (IsAbsurd(limit)) return Status(StatusCode::kInvalidArgument, "no device has " + ToString(limit));
-  std::unique_lock<std::mutex> lock(mutex_);
-  TrimTo(limit, &lock);
+  const MutexLock lock(&mutex_);
+  TrimTo(limit);
   if (parts_.memory.reserved() > limit) {
     return Status(StatusCode::kFailedPrecondition, "the limit cannot be " + ToString(limit) + " while " +
                                                        ToString(parts_.memory.reserved()) + " are held");
@@ -201,12 +206,12 @@ Status Allocator::SetLimit(Bytes limit) {
 }
 
 Demand Allocator::TakeDemand() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return parts_.books.TakeDemand(parts_.memory.reserved());
 }
 
 void Allocator::Maintain() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (!parts_.sleeper.awake()) return;
   parts_.journal.OnMaintenance();
   parts_.pending.Retry();
@@ -216,7 +221,7 @@ void Allocator::Maintain() {
 }
 
 Status Allocator::RetireStream(StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   parts_.pending.Retry();
   const Status kept = parts_.pending.KeepEndOf(stream);
   const Status retired = parts_.order.Retire(stream);
@@ -224,44 +229,47 @@ Status Allocator::RetireStream(StreamHandle stream) {
 }
 
 Status Allocator::PrepareSleep(std::optional<Bytes> size) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return sleep_.Prepare(size);
 }
 
-StatusOr<Bytes> Allocator::Unprepared() { return parts_.sleeper.unprepared(); }
+StatusOr<Bytes> Allocator::Unprepared() {
+  const MutexLock lock(&mutex_);
+  return parts_.sleeper.unprepared();
+}
 
 StatusOr<SleepReport> Allocator::Sleep(const SleepRequest& request) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  return sleep_.Sleep(request, &lock);
+  const MutexLock lock(&mutex_);
+  return sleep_.Sleep(request, &mutex_);
 }
 
 StatusOr<SleepReport> Allocator::Wake() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  return sleep_.Wake(&lock);
+  const MutexLock lock(&mutex_);
+  return sleep_.Wake(&mutex_);
 }
 
 bool Allocator::IsAsleep() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return !parts_.sleeper.awake();
 }
 
 bool Allocator::ReadAsleep(Address address, Bytes size, char* to) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return sleep_.Read(address, size, to);
 }
 
 void Allocator::ReleaseHostStore() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   sleep_.ReleaseStore();
 }
 
 bool Allocator::Tag(Address address, int32_t tag) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return sleep_.Tag(address, tag);
 }
 
 std::string Allocator::CheckInvariants() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return InvariantChecker(parts_).Check();
 }
 

@@ -5,11 +5,11 @@
 #ifndef GMLAKE_CORE_ALLOCATOR_H_
 #define GMLAKE_CORE_ALLOCATOR_H_
 
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator_options.h"
 #include "cc/core/allocator_parts.h"
@@ -98,17 +98,18 @@ class Allocator {
   std::string CheckInvariants() const;
 
  private:
-  StatusOr<Address> AllocateSlowly(Bytes size, StreamHandle stream, std::unique_lock<std::mutex>* lock);
-  Placement PlaceUsual(Bytes size, StreamHandle stream);
-  Address Admit(const Placement& placement, Bytes requested, StreamHandle stream);
-  bool MayTrim(Bytes target);
-  Bytes TrimTo(Bytes target, std::unique_lock<std::mutex>* lock);
+  StatusOr<Address> AllocateSlowly(Bytes size, StreamHandle stream) GMLAKE_REQUIRES(mutex_);
+  Placement PlaceUsual(Bytes size, StreamHandle stream) GMLAKE_REQUIRES(mutex_);
+  Address Admit(const Placement& placement, Bytes requested, StreamHandle stream) GMLAKE_REQUIRES(mutex_);
+  bool MayTrim(Bytes target) GMLAKE_REQUIRES(mutex_);
+  Bytes TrimTo(Bytes target) GMLAKE_REQUIRES(mutex_);
 
   const ReclaimBudget budget_;
-  mutable std::mutex mutex_;
-  AllocatorParts parts_;
-  RequestLadder ladder_;
-  SleepControl sleep_;
+  mutable Mutex mutex_;
+  AllocatorParts parts_ GMLAKE_GUARDED_BY(mutex_);
+  CountingDriver* const driver_;  // of `parts_`; how much memory is free may be asked without the lock
+  RequestLadder ladder_ GMLAKE_GUARDED_BY(mutex_);
+  SleepControl sleep_ GMLAKE_GUARDED_BY(mutex_);
 };
 
 }  // namespace gmlake

@@ -2,26 +2,28 @@
 
 namespace gmlake {
 
-Status DeviceWaits::AwaitDevice(std::unique_lock<std::mutex>* lock) {
+Status DeviceWaits::AwaitDevice(Mutex* mutex) {
   StatusOr<Fence> fence = order_->Record(memory_->epoch());
   if (!fence.ok()) return fence.status();
   books_->OnDeviceWait();
-  lock->unlock();
-  const Status done = order_->Wait(&*fence);
-  lock->lock();
+  Status done;
+  {
+    const MutexUnlock unlocked(mutex);
+    done = order_->Wait(&*fence);
+  }
   if (done.ok()) order_->Prove(*fence);
   return done;
 }
 
-Status DeviceWaits::AwaitPending(std::unique_lock<std::mutex>* lock) {
-  const Status done = order_->has_debts() ? AwaitDevice(lock) : OkStatus();
+Status DeviceWaits::AwaitPending(Mutex* mutex) {
+  const Status done = order_->has_debts() ? AwaitDevice(mutex) : OkStatus();
   pending_->Retry();
   return done;
 }
 
-bool DeviceWaits::ProveAll(std::unique_lock<std::mutex>* lock) {
-  if (!AwaitPending(lock).ok()) return false;
-  return order_->HasProven(memory_->epoch()) || AwaitDevice(lock).ok();
+bool DeviceWaits::ProveAll(Mutex* mutex) {
+  if (!AwaitPending(mutex).ok()) return false;
+  return order_->HasProven(memory_->epoch()) || AwaitDevice(mutex).ok();
 }
 
 }  // namespace gmlake

@@ -2,8 +2,7 @@
 #ifndef GMLAKE_CORE_DEVICE_WAITS_H_
 #define GMLAKE_CORE_DEVICE_WAITS_H_
 
-#include <mutex>
-
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/books.h"
 #include "cc/core/mapping/stream_order.h"
@@ -21,12 +20,12 @@ class DeviceWaits {
       : memory_(memory), order_(order), pending_(pending), books_(books) {}
 
   // Waits until the device is done with all that is free now.
-  Status AwaitDevice(std::unique_lock<std::mutex>* lock);
+  Status AwaitDevice(Mutex* mutex) GMLAKE_REQUIRES(mutex);
   // Retries pending frees; first waits for the device where a debt is in the way.
-  Status AwaitPending(std::unique_lock<std::mutex>* lock);
+  Status AwaitPending(Mutex* mutex) GMLAKE_REQUIRES(mutex);
   // Waits until the device is done with all that is free. False: that cannot be proved. Nobody else may use the
   // allocator any more.
-  bool ProveAll(std::unique_lock<std::mutex>* lock);
+  bool ProveAll(Mutex* mutex) GMLAKE_REQUIRES(mutex);
 
  private:
   const Memory* memory_;

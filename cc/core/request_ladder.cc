@@ -29,12 +29,10 @@ struct FailedWait {
 thread_local FailedWait last_wait;
 
 // False: the wait ends now.
-bool Pause(const InterruptCheck& interrupted, std::unique_lock<std::mutex>* lock) {
-  lock->unlock();
+bool Pause(const InterruptCheck& interrupted, Mutex* mutex) GMLAKE_REQUIRES(mutex) {
+  const MutexUnlock unlocked(mutex);
   std::this_thread::sleep_for(kPause);
-  const bool goes_on = interrupted == nullptr || !interrupted();
-  lock->lock();
-  return goes_on;
+  return interrupted == nullptr || !interrupted();
 }
 
 bool IsOutOfMemory(const StatusOr<Placement>& placement) {
@@ -55,20 +53,20 @@ Patience Bounded(const Patience& patience) {
 RequestLadder::RequestLadder(AllocatorParts* parts, const Patience& patience)
     : parts_(parts), patience_(Bounded(patience)) {}
 
-StatusOr<Placement> RequestLadder::Place(Bytes requested, StreamHandle stream, std::unique_lock<std::mutex>* lock) {
+StatusOr<Placement> RequestLadder::Place(Bytes requested, StreamHandle stream, Mutex* mutex) {
   if (!parts_->sleeper.awake()) return AsleepError();
   if (IsAbsurd(requested)) return Status(StatusCode::kOutOfMemory, "no device has so many bytes");
   const Request request{RoundUp(requested), stream};
-  StatusOr<Placement> placement = ClimbToDevice(request, lock);
-  if (!placement.ok()) placement = UntilDeadline(request, placement, lock);
+  StatusOr<Placement> placement = ClimbToDevice(request, mutex);
+  if (!placement.ok()) placement = UntilDeadline(request, placement, mutex);
   parts_->books.OnReserved(parts_->memory.reserved());
   return placement;
 }
 
-StatusOr<Placement> RequestLadder::ClimbToDevice(const Request& request, std::unique_lock<std::mutex>* lock) {
+StatusOr<Placement> RequestLadder::ClimbToDevice(const Request& request, Mutex* mutex) {
   StatusOr<Placement> placement = InOrder(request);
-  if (!placement.ok() && HasPending()) placement = AfterPendingFrees(request, lock);
-  if (WaitingMayHelp(request, placement)) placement = AfterDevice(request, lock);
+  if (!placement.ok() && HasPending()) placement = AfterPendingFrees(request, mutex);
+  if (WaitingMayHelp(request, placement)) placement = AfterDevice(request, mutex);
   return placement;
 }
 
@@ -88,13 +86,13 @@ StatusOr<Placement> RequestLadder::PlaceNow(const Request& request) {
   return parts_->small.Place(placed, slab, &parts_->placer);
 }
 
-StatusOr<Placement> RequestLadder::AfterPendingFrees(const Request& request, std::unique_lock<std::mutex>* lock) {
-  parts_->waits.AwaitPending(lock).IgnoreError();  // what is still pending is not used
+StatusOr<Placement> RequestLadder::AfterPendingFrees(const Request& request, Mutex* mutex) {
+  parts_->waits.AwaitPending(mutex).IgnoreError();  // what is still pending is not used
   return parts_->sleeper.awake() ? InOrder(request) : AsleepError();
 }
 
-StatusOr<Placement> RequestLadder::AfterDevice(Request request, std::unique_lock<std::mutex>* lock) {
-  parts_->waits.AwaitDevice(lock).IgnoreError();  // after a failure, blocks that are not proven free are not cut
+StatusOr<Placement> RequestLadder::AfterDevice(Request request, Mutex* mutex) {
+  parts_->waits.AwaitDevice(mutex).IgnoreError();  // after a failure, blocks that are not proven free are not cut
   request.may_wait = false;
   return parts_->sleeper.awake() ? InOrder(request) : AsleepError();
 }
@@ -107,11 +105,10 @@ bool RequestLadder::WaitingMayHelp(const Request& request, const StatusOr<Placem
   return request.size <= room && !parts_->order.HasProven(memory.epoch());
 }
 
-StatusOr<Placement> RequestLadder::UntilDeadline(const Request& request, StatusOr<Placement> refused,
-                                                 std::unique_lock<std::mutex>* lock) {
+StatusOr<Placement> RequestLadder::UntilDeadline(const Request& request, StatusOr<Placement> refused, Mutex* mutex) {
   const std::chrono::milliseconds patience = PatienceFor(request.size);
   const Clock::time_point deadline = Clock::now() + patience;
-  refused = LookUntil(deadline, WatchInterrupts(patience), request, refused, lock);
+  refused = LookUntil(deadline, WatchInterrupts(patience), request, refused, mutex);
   const bool in_vain = !refused.ok() && patience.count() > 0;
   if (in_vain) last_wait = {this, parts_->books.num_frees(), Clock::now() + std::chrono::seconds(1)};
   return refused;
@@ -132,19 +129,18 @@ InterruptCheck RequestLadder::WatchInterrupts(std::chrono::milliseconds wait) co
 }
 
 StatusOr<Placement> RequestLadder::LookUntil(Clock::time_point deadline, const InterruptCheck& interrupted,
-                                             const Request& request, StatusOr<Placement> refused,
-                                             std::unique_lock<std::mutex>* lock) {
+                                             const Request& request, StatusOr<Placement> refused, Mutex* mutex) {
   int64_t frees = parts_->books.num_frees();
   int pauses = 0;
   while (MayComeLater(refused) && Clock::now() < deadline) {
-    if (!Pause(interrupted, lock)) {
+    if (!Pause(interrupted, mutex)) {
       interrupted_until_ = Clock::now() + kInterrupted;
       break;
     }
     const bool hopeless = parts_->books.num_frees() == frees && ++pauses % kLook != 0;
     if (hopeless || !parts_->sleeper.awake()) continue;
     frees = parts_->books.num_frees();
-    refused = ClimbToDevice(request, lock);
+    refused = ClimbToDevice(request, mutex);
   }
   return refused;
 }

@@ -12,9 +12,9 @@
 #define GMLAKE_CORE_REQUEST_LADDER_H_
 
 #include <chrono>
-#include <mutex>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator_options.h"
 #include "cc/core/allocator_parts.h"
@@ -34,7 +34,7 @@ class RequestLadder {
   RequestLadder& operator=(const RequestLadder&) = delete;
 
   // kFailedPrecondition: the device is asleep.
-  StatusOr<Placement> Place(Bytes requested, StreamHandle stream, std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> Place(Bytes requested, StreamHandle stream, Mutex* mutex) GMLAKE_REQUIRES(mutex);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,20 +45,20 @@ class RequestLadder {
   };
 
   // All rungs but the last.
-  StatusOr<Placement> ClimbToDevice(const Request& request, std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> ClimbToDevice(const Request& request, Mutex* mutex) GMLAKE_REQUIRES(mutex);
   // The rungs.
   StatusOr<Placement> InOrder(const Request& request);
-  StatusOr<Placement> AfterPendingFrees(const Request& request, std::unique_lock<std::mutex>* lock);
-  StatusOr<Placement> AfterDevice(Request request, std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> AfterPendingFrees(const Request& request, Mutex* mutex) GMLAKE_REQUIRES(mutex);
+  StatusOr<Placement> AfterDevice(Request request, Mutex* mutex) GMLAKE_REQUIRES(mutex);
   // `refused`: the result of the rung before.
-  StatusOr<Placement> UntilDeadline(const Request& request, StatusOr<Placement> refused,
-                                    std::unique_lock<std::mutex>* lock);
+  StatusOr<Placement> UntilDeadline(const Request& request, StatusOr<Placement> refused, Mutex* mutex)
+      GMLAKE_REQUIRES(mutex);
 
   StatusOr<Placement> PlaceNow(const Request& request);
   bool HasPending() const { return !parts_->pending.empty() || parts_->order.has_debts(); }
   bool WaitingMayHelp(const Request& request, const StatusOr<Placement>& refused) const;
   StatusOr<Placement> LookUntil(Clock::time_point deadline, const InterruptCheck& interrupted, const Request& request,
-                                StatusOr<Placement> refused, std::unique_lock<std::mutex>* lock);
+                                StatusOr<Placement> refused, Mutex* mutex) GMLAKE_REQUIRES(mutex);
   bool MayComeLater(const StatusOr<Placement>& refused) const;
   std::chrono::milliseconds PatienceFor(Bytes size) const;
   InterruptCheck WatchInterrupts(std::chrono::milliseconds wait) const;

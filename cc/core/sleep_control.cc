@@ -50,28 +50,28 @@ Status SleepControl::Prepare(std::optional<Bytes> size) {
   return parts_->sleeper.Prepare(size);
 }
 
-StatusOr<SleepReport> SleepControl::Sleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock) {
+StatusOr<SleepReport> SleepControl::Sleep(const SleepRequest& request, Mutex* mutex) {
   if (copier_ == nullptr) return Unable();
   if (moving_) return Moving();
   if (!parts_->sleeper.awake()) return AsleepAlready();
   const Raised moving(&moving_);
-  return FallAsleep(request, lock);
+  return FallAsleep(request, mutex);
 }
 
-StatusOr<SleepReport> SleepControl::FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock) {
-  const Status idle = AwaitIdle(request.patience, lock);
+StatusOr<SleepReport> SleepControl::FallAsleep(const SleepRequest& request, Mutex* mutex) {
+  const Status idle = AwaitIdle(request.patience, mutex);
   if (!idle.ok()) return idle;
   const Bytes released = parts_->reclaimer.Trim(Bytes(0));
-  StatusOr<SleepReport> report = parts_->sleeper.Sleep(LeasesTagged(request.dropped_tags), lock);
+  StatusOr<SleepReport> report = parts_->sleeper.Sleep(LeasesTagged(request.dropped_tags), mutex);
   if (report.ok()) report->given += released;
   return report;
 }
 
-StatusOr<SleepReport> SleepControl::Wake(std::unique_lock<std::mutex>* lock) {
+StatusOr<SleepReport> SleepControl::Wake(Mutex* mutex) {
   if (moving_) return Moving();
   if (parts_->sleeper.awake()) return SleepReport();
   const Raised moving(&moving_);
-  const StatusOr<SleepReport> report = parts_->sleeper.Wake(parts_->books.limit(), lock);
+  const StatusOr<SleepReport> report = parts_->sleeper.Wake(parts_->books.limit(), mutex);
   parts_->books.OnReserved(parts_->memory.reserved());
   return report;
 }
@@ -102,15 +102,17 @@ std::unordered_set<ChunkId> SleepControl::LeasesTagged(const std::vector<int32_t
 }
 
 // Work on known streams must be over before the patience ends. All other work of the device is waited for.
-Status SleepControl::AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock) {
-  parts_->waits.AwaitPending(lock).IgnoreError();  // after a failure, something is still pending
+Status SleepControl::AwaitIdle(std::chrono::milliseconds patience, Mutex* mutex) {
+  parts_->waits.AwaitPending(mutex).IgnoreError();  // after a failure, something is still pending
   if (!parts_->pending.empty()) return FreedInCapture();
   const StatusOr<Fence> fence = parts_->order.Record(parts_->memory.epoch());
   if (!fence.ok()) return fence.status();
-  lock->unlock();
-  Status done = AwaitFence(*fence, patience);
-  if (done.ok()) done = copier_->AwaitDevice();
-  lock->lock();
+  Status done;
+  {
+    const MutexUnlock unlocked(mutex);
+    done = AwaitFence(*fence, patience);
+    if (done.ok()) done = copier_->AwaitDevice();
+  }
   if (done.ok()) parts_->order.Prove(*fence);
   return done;
 }

@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator_options.h"
 #include "cc/core/allocator_parts.h"
@@ -35,8 +35,8 @@ class SleepControl {
 
   // These are as the allocator's methods of similar names.
   Status Prepare(std::optional<Bytes> size);
-  StatusOr<SleepReport> Sleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
-  StatusOr<SleepReport> Wake(std::unique_lock<std::mutex>* lock);
+  StatusOr<SleepReport> Sleep(const SleepRequest& request, Mutex* mutex) GMLAKE_REQUIRES(mutex);
+  StatusOr<SleepReport> Wake(Mutex* mutex) GMLAKE_REQUIRES(mutex);
   bool Read(Address address, Bytes size, char* to) const;
   void ReleaseStore();
 
@@ -47,8 +47,8 @@ class SleepControl {
   }
 
  private:
-  StatusOr<SleepReport> FallAsleep(const SleepRequest& request, std::unique_lock<std::mutex>* lock);
-  Status AwaitIdle(std::chrono::milliseconds patience, std::unique_lock<std::mutex>* lock);
+  StatusOr<SleepReport> FallAsleep(const SleepRequest& request, Mutex* mutex) GMLAKE_REQUIRES(mutex);
+  Status AwaitIdle(std::chrono::milliseconds patience, Mutex* mutex) GMLAKE_REQUIRES(mutex);
   Status AwaitFence(const Fence& fence, std::chrono::milliseconds patience);
   Status AwaitEnd(const ScopedEvent& end, std::chrono::steady_clock::time_point deadline);
   std::unordered_set<ChunkId> LeasesTagged(const std::vector<int32_t>& tags) const;

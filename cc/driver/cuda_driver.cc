@@ -143,7 +143,7 @@ Status CudaDriver::Unmap(Address address, Bytes size) {
 
 StatusOr<CUevent> CudaDriver::TakeEvent() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (!idle_events_.empty()) {
       const CUevent event = idle_events_.back();
       idle_events_.pop_back();
@@ -192,7 +192,7 @@ Status CudaDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
 }
 
 void CudaDriver::DestroyEvent(EventHandle event) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   idle_events_.push_back(Raw(event));
 }
 

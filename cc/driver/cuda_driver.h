@@ -3,10 +3,10 @@
 #define GMLAKE_DRIVER_CUDA_DRIVER_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cc/base/mutex.h"
 #include "cc/driver/cuda_block_kind.h"
 #include "cc/driver/cuda_functions.h"
 #include "cc/driver/driver.h"
@@ -65,9 +65,9 @@ class CudaDriver final : public Driver {
   std::vector<CudaBlockKind> kinds_;     // those that were tried and work, widest first; never empty once open
   std::vector<CUmemAccessDesc> access_;  // this device and its peers
 
-  std::mutex mutex_;
-  std::vector<CUevent> idle_events_;  // guarded by mutex_; made once, recorded again and again
-  size_t num_events_ = 0;             // guarded by mutex_; idle or not
+  Mutex mutex_;
+  std::vector<CUevent> idle_events_ GMLAKE_GUARDED_BY(mutex_);  // made once, recorded again and again
+  size_t num_events_ GMLAKE_GUARDED_BY(mutex_) = 0;             // idle or not
 };
 
 }  // namespace gmlake

@@ -69,7 +69,7 @@ StatusOr<char*> CudaHostCopier::AllocateHost(Bytes size) {
 // One at a time, which is as fast: the driver lets no second one in, and a program's own calls would queue behind all
 // of them.
 Status CudaHostCopier::Register(char* memory, Bytes size) {
-  const std::lock_guard<std::mutex> lock(registering_);
+  const MutexLock lock(&registering_);
   const CudaCallScope scope(cuda_, context_);
   return ToStatus(cuda_, cuda_.cuMemHostRegister(memory, Raw(size), CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister",
                   size);

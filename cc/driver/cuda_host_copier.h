@@ -2,8 +2,7 @@
 #ifndef GMLAKE_DRIVER_CUDA_HOST_COPIER_H_
 #define GMLAKE_DRIVER_CUDA_HOST_COPIER_H_
 
-#include <mutex>
-
+#include "cc/base/mutex.h"
 #include "cc/driver/cuda_functions.h"
 #include "cc/driver/host_copier.h"
 
@@ -38,7 +37,7 @@ class CudaHostCopier final : public HostCopier {
   const int ordinal_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  std::mutex registering_;
+  Mutex registering_;
 };
 
 }  // namespace gmlake

@@ -11,46 +11,46 @@ bool Overlap(Address a, Bytes a_size, Address b, Bytes b_size) { return a < b + 
 }  // namespace
 
 void FakeDriver::FailCalls(int64_t first, int64_t count, StatusCode code) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   fail_first_ = calls_ + first;
   fail_end_ = fail_first_ + count;
   fail_code_ = code;
 }
 
 void FakeDriver::FailNamed(const std::string& name, int64_t skip, int64_t count, StatusCode code) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   named_ = {name, skip, count, code};
 }
 
 void FakeDriver::StopFailing() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   fail_end_ = 0;
   named_ = Named();
 }
 
 void FakeDriver::SetCapturing(StreamHandle stream, bool capturing) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   streams_[stream.value].capturing = capturing;
 }
 
 void FakeDriver::SetForeignMemory(Bytes bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   foreign_ = bytes;
 }
 
 void FakeDriver::SetAddresses(Bytes addresses) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   addresses_ = addresses;
 }
 
 void FakeDriver::DestroyStream(StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   streams_[stream.value].destroyed = true;
   streams_[stream.value].capturing = false;
 }
 
 void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size, int64_t owner) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Work work{0, address, size, owner, ExtentsOf(address, size)};
   if (work.extents.empty()) return void(Violate("work touches an address that is not mapped and accessible"));
   if (!IsOrdered(stream.value, work)) Violate("work of two owners on the same memory is not in order").IgnoreError();
@@ -60,18 +60,18 @@ void FakeDriver::Launch(StreamHandle stream, Address address, Bytes size, int64_
 }
 
 void FakeDriver::Order(StreamHandle later, StreamHandle earlier) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Await(later.value, Now(earlier.value));
 }
 
 void FakeDriver::FinishSome(StreamHandle stream, int64_t count) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const Stream& queue = streams_[stream.value];
   Finish(stream.value, std::min(queue.queued, queue.finished + count));
 }
 
 void FakeDriver::FinishAll() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   FinishEverything();
 }
 
@@ -84,68 +84,68 @@ void FakeDriver::FinishEverything() {
 }
 
 int64_t FakeDriver::num_calls() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return calls_;
 }
 
 int64_t FakeDriver::num_failed() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return failed_;
 }
 
 int64_t FakeDriver::num_failed_unmaps() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return failed_unmaps_;
 }
 
 int64_t FakeDriver::num_mapping_changes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return mapping_changes_;
 }
 
 int64_t FakeDriver::num_blocks() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return std::count_if(blocks_.begin(), blocks_.end(), [](const auto& entry) { return !entry.second.released; });
 }
 
 int64_t FakeDriver::num_mappings() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return static_cast<int64_t>(mappings_.size());
 }
 
 int64_t FakeDriver::num_reservations() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return static_cast<int64_t>(reservations_.size());
 }
 
 Bytes FakeDriver::reserved_addresses() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return reserved_;
 }
 
 int64_t FakeDriver::num_events() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return static_cast<int64_t>(events_.size());
 }
 
 Bytes FakeDriver::memory_in_use() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return Used();
 }
 
 std::vector<std::string> FakeDriver::violations() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return violations_;
 }
 
 std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return ExtentsOf(address, size);
 }
 
 StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
   if (on_create_) on_create_();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("create");
   if (!status.ok()) return status;
   if (size <= Bytes(0) || size % granularity() != Bytes(0))
@@ -157,7 +157,7 @@ StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
 }
 
 Status FakeDriver::Release(BlockHandle block) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("release");
   if (!status.ok()) return status;
   const auto found = blocks_.find(block.value);
@@ -168,7 +168,7 @@ Status FakeDriver::Release(BlockHandle block) {
 }
 
 StatusOr<Address> FakeDriver::Reserve(Bytes size) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("reserve");
   if (!status.ok()) return status;
   if (size <= Bytes(0) || size % granularity() != Bytes(0))
@@ -181,7 +181,7 @@ StatusOr<Address> FakeDriver::Reserve(Bytes size) {
 }
 
 Status FakeDriver::FreeAddress(Address address, Bytes size) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("free address");
   if (!status.ok()) return status;
   const auto found = reservations_.find(address);
@@ -194,7 +194,7 @@ Status FakeDriver::FreeAddress(Address address, Bytes size) {
 }
 
 Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("map");
   if (!status.ok()) return status;
   const auto found = blocks_.find(block.value);
@@ -209,7 +209,7 @@ Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
 }
 
 Status FakeDriver::SetAccess(Address address, Bytes size) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("set access");
   if (!status.ok()) return status;
   const std::vector<Mappings::iterator> tiles = Tiles(address, size);
@@ -220,7 +220,7 @@ Status FakeDriver::SetAccess(Address address, Bytes size) {
 }
 
 Status FakeDriver::Unmap(Address address, Bytes size) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("unmap");
   if (!status.ok()) {
     ++failed_unmaps_;
@@ -241,7 +241,7 @@ Status FakeDriver::Unmap(Address address, Bytes size) {
 }
 
 StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("record");
   if (!status.ok()) return status;
   status = CheckStream(stream);
@@ -253,7 +253,7 @@ StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
 }
 
 StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("query event");
   if (!status.ok()) return status;
   const auto found = events_.find(event.value);
@@ -263,7 +263,7 @@ StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
 
 Status FakeDriver::WaitOnHost(EventHandle event) {
   if (on_wait_) on_wait_();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("wait on host");
   if (!status.ok()) return status;
   const auto found = events_.find(event.value);
@@ -274,7 +274,7 @@ Status FakeDriver::WaitOnHost(EventHandle event) {
 
 Status FakeDriver::WaitOnDevice() {
   if (on_wait_) on_wait_();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("wait on device");
   if (!status.ok()) return status;
   const bool captured =
@@ -285,7 +285,7 @@ Status FakeDriver::WaitOnDevice() {
 }
 
 Status FakeDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("wait on stream");
   if (!status.ok()) return status;
   const auto found = events_.find(event.value);
@@ -298,12 +298,12 @@ Status FakeDriver::WaitOnStream(StreamHandle stream, EventHandle event) {
 }
 
 void FakeDriver::DestroyEvent(EventHandle event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (events_.erase(event.value) == 0) Violate("an event destroyed twice").IgnoreError();
 }
 
 StatusOr<bool> FakeDriver::IsCapturing(StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("query capture");
   if (!status.ok()) return status;
   status = CheckStream(stream);
@@ -312,7 +312,7 @@ StatusOr<bool> FakeDriver::IsCapturing(StreamHandle stream) {
 }
 
 StatusOr<DeviceMemory> FakeDriver::QueryMemory() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Status status = Enter("query memory");
   if (!status.ok()) return status;
   return DeviceMemory{total_ - Used() - foreign_, total_};

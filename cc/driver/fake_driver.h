@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cc/base/mutex.h"
 #include "cc/driver/driver.h"
 
 namespace gmlake {
@@ -164,7 +164,7 @@ class FakeDriver final : public Driver {
 
   std::function<void()> on_create_;
   std::function<void()> on_wait_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   const Bytes total_;
   Bytes foreign_;
   Bytes addresses_{INT64_MAX};

@@ -7,8 +7,6 @@
 namespace gmlake {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
 uint64_t Key(EventHandle event) { return reinterpret_cast<uint64_t>(event.value); }
 
 }  // namespace
@@ -16,13 +14,13 @@ uint64_t Key(EventHandle event) { return reinterpret_cast<uint64_t>(event.value)
 // One call through the interface: holds the lock and counts the time, that for the lock included.
 class ModelDriver::Call {
  public:
-  explicit Call(ModelDriver* driver) : start_(Clock::now()), lock_(driver->mutex_), driver_(driver) {}
+  explicit Call(ModelDriver* driver) : start_(Clock::now()), lock_(&driver->mutex_), driver_(driver) {}
   ~Call() { driver_->time_inside_ += Clock::now() - start_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start_;
-  const Lock lock_;
+  const MutexLock lock_;
   ModelDriver* const driver_;
 };
 
@@ -157,7 +155,7 @@ Status ModelDriver::Unmap(Address address, Bytes size) {
 }
 
 std::vector<ModelDriver::Extent> ModelDriver::Resolve(Address address, Bytes size) const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   std::vector<Extent> extents;
   auto it = mappings_.upper_bound(address);
   if (it == mappings_.begin()) return {};
@@ -222,32 +220,32 @@ StatusOr<DeviceMemory> ModelDriver::QueryMemory() {
 }
 
 DriverCallStats ModelDriver::calls() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return calls_;
 }
 
 Bytes ModelDriver::memory_in_use() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return in_use_;
 }
 
 Bytes ModelDriver::peak_memory_in_use() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return peak_;
 }
 
 std::chrono::nanoseconds ModelDriver::time_inside() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return time_inside_;
 }
 
 int64_t ModelDriver::num_misuses() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return num_misuses_;
 }
 
 std::string ModelDriver::first_misuse() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(&mutex_);
   return first_misuse_;
 }
 

@@ -9,13 +9,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/driver/cost_table.h"
 #include "cc/driver/driver.h"
@@ -90,7 +90,7 @@ class ModelDriver final : public Driver {
   bool IsCovered(Address address, Bytes size) const;
   void ReturnIfUnused(std::unordered_map<uint64_t, Block>::iterator block);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   const Bytes total_;
   Bytes in_use_;
   Bytes peak_;

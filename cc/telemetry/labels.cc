@@ -3,8 +3,9 @@
 #include <array>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "cc/base/mutex.h"
 
 namespace gmlake {
 namespace {
@@ -21,7 +22,7 @@ thread_local int32_t current = kNoLabel;
 class Table {
  public:
   int32_t Intern(int32_t parent, const std::string& name) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const auto [found, is_new] = numbers_.try_emplace({parent, name}, kNoLabel);
     if (!is_new) return found->second;
     if (labels_.size() == kMostLabels) {
@@ -38,19 +39,19 @@ class Table {
   int32_t ParentOf(int32_t label) const { return parents_[label].load(std::memory_order_acquire); }
 
   Label Get(int32_t label) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     return labels_[label];
   }
 
   int32_t count() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     return static_cast<int32_t>(labels_.size());
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<Label> labels_;                                   // guarded by mutex_
-  std::map<std::pair<int32_t, std::string>, int32_t> numbers_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Label> labels_ GMLAKE_GUARDED_BY(mutex_);
+  std::map<std::pair<int32_t, std::string>, int32_t> numbers_ GMLAKE_GUARDED_BY(mutex_);
   std::array<std::atomic<int32_t>, kMostLabels> parents_;
 };
 

@@ -37,7 +37,7 @@ StatusOr<void*> TslAllocator::AllocateShifted(size_t alignment, Bytes size, Stre
   const StatusOr<Address> lease = allocator_->Allocate(std::min(size, most - padding) + padding, stream);
   if (!lease.ok()) return lease.status();
   const Address aligned = AlignUp(*lease, alignment);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   shifted_[aligned.value()] = Shifted{*lease, size};
   num_shifted_.fetch_add(1, std::memory_order_release);
   return ToPointer(aligned);
@@ -45,7 +45,7 @@ StatusOr<void*> TslAllocator::AllocateShifted(size_t alignment, Bytes size, Stre
 
 std::optional<TslAllocator::Shifted> TslAllocator::FindShifted(Address address) const {
   if (num_shifted_.load(std::memory_order_acquire) == 0) return std::nullopt;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = shifted_.find(address.value());
   if (found == shifted_.end()) return std::nullopt;
   return found->second;
@@ -53,7 +53,7 @@ std::optional<TslAllocator::Shifted> TslAllocator::FindShifted(Address address) 
 
 std::optional<Address> TslAllocator::ForgetShifted(Address address) {
   if (num_shifted_.load(std::memory_order_acquire) == 0) return std::nullopt;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = shifted_.find(address.value());
   if (found == shifted_.end()) return std::nullopt;
   const Address lease = found->second.lease;

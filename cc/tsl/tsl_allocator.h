@@ -7,11 +7,11 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "cc/base/mutex.h"
 #include "cc/core/allocator.h"
 #include "xla/tsl/framework/allocator.h"
 
@@ -65,9 +65,9 @@ class TslAllocator final : public tsl::Allocator {
   const std::string name_;
   std::atomic<void*> stream_{nullptr};
 
-  mutable std::mutex mutex_;
-  std::atomic<int> num_shifted_{0};                // lets the usual path pass without the mutex
-  std::unordered_map<uint64_t, Shifted> shifted_;  // guarded by mutex_; by the address the caller holds
+  mutable Mutex mutex_;
+  std::atomic<int> num_shifted_{0};  // lets the usual path pass without the mutex
+  std::unordered_map<uint64_t, Shifted> shifted_ GMLAKE_GUARDED_BY(mutex_);  // by the address the caller holds
 };
 
 }  // namespace gmlake

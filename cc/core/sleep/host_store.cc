@@ -18,7 +18,7 @@ Status HostStore::Prepare(Bytes size) {
   const Status opened = copier_->Open();
   if (!opened.ok()) return opened;
   if (IsQuiet()) Settle();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const Bytes made = SizeIn(State::kMade);
   const Bytes wanted = SizeIn(State::kWanted) + SizeIn(State::kBegun) + SizeIn(State::kFailed);
   const Bytes more = std::max(AlignUp(std::max(size, Bytes(0)), kUnit) - made - wanted, Bytes(0));
@@ -32,7 +32,7 @@ Status HostStore::Prepare(Bytes size) {
 }
 
 bool HostStore::IsQuiet() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return working_ == 0;
 }
 
@@ -68,14 +68,16 @@ void HostStore::StartThreads() {
 }
 
 void HostStore::Make() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (Chunk* chunk = Begin(); chunk != nullptr; chunk = Begin()) {
-    lock.unlock();
-    const StatusOr<char*> memory = copier_->AllocateHost(chunk->size);
-    lock.lock();
-    End(chunk, memory);
+    End(chunk, MakeUnlocked(*chunk));
   }
   --working_;
+}
+
+StatusOr<char*> HostStore::MakeUnlocked(const Chunk& chunk) {
+  const MutexUnlock unlocked(&mutex_);
+  return copier_->AllocateHost(chunk.size);
 }
 
 HostStore::Chunk* HostStore::Begin() {
@@ -98,15 +100,15 @@ void HostStore::End(Chunk* chunk, const StatusOr<char*>& memory) {
 }
 
 StatusOr<char*> HostStore::Await(int64_t index) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const Chunk& chunk = chunks_[static_cast<size_t>(index)];
-  made_.wait(lock, [&] { return chunk.state == State::kMade || chunk.state == State::kFailed; });
+  made_.wait(mutex_, [&] { return chunk.state == State::kMade || chunk.state == State::kFailed; });
   if (chunk.state == State::kFailed) return chunk.status;
   return chunk.memory;
 }
 
 StatusOr<Bytes> HostStore::missing() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (const Chunk& chunk : chunks_) {
     if (chunk.state == State::kFailed) return chunk.status;
   }
@@ -116,14 +118,14 @@ StatusOr<Bytes> HostStore::missing() {
 void HostStore::Settle() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto is_missing = [](const Chunk& chunk) { return chunk.state != State::kMade; };
   chunks_.erase(std::remove_if(chunks_.begin(), chunks_.end(), is_missing), chunks_.end());
   first_wanted_ = chunks_.size();
 }
 
 void HostStore::CallOff() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (Chunk& chunk : chunks_) {
     chunk.begun_for = requests_;  // what is on its way is not begun again
     if (chunk.state != State::kWanted) continue;
@@ -135,7 +137,7 @@ void HostStore::CallOff() {
 void HostStore::Clear() {
   CallOff();
   Settle();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (const Chunk& chunk : chunks_) copier_->FreeHost(chunk.memory, chunk.size);
   chunks_.clear();
   first_wanted_ = 0;

@@ -9,11 +9,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/driver/host_copier.h"
 
@@ -62,22 +62,22 @@ class HostStore {
   void Settle();
   void CallOff();
   void Make();
-  // These need the lock.
   Status CheckHost(Bytes wanted) const;
-  void TryFailedAgain();
-  void Append(Bytes size);
-  void StartThreads();
-  Chunk* Begin();
-  void End(Chunk* chunk, const StatusOr<char*>& memory);
-  Bytes SizeIn(State state) const;
+  void TryFailedAgain() GMLAKE_REQUIRES(mutex_);
+  void Append(Bytes size) GMLAKE_REQUIRES(mutex_);
+  void StartThreads() GMLAKE_REQUIRES(mutex_);
+  StatusOr<char*> MakeUnlocked(const Chunk& chunk) GMLAKE_REQUIRES(mutex_);
+  Chunk* Begin() GMLAKE_REQUIRES(mutex_);
+  void End(Chunk* chunk, const StatusOr<char*>& memory) GMLAKE_REQUIRES(mutex_);
+  Bytes SizeIn(State state) const GMLAKE_REQUIRES(mutex_);
 
   HostCopier* copier_;
-  std::mutex mutex_;
-  std::condition_variable made_;
-  std::deque<Chunk> chunks_;  // grows and shrinks under the lock, by the calling thread alone
-  size_t first_wanted_ = 0;   // no chunk before it is wanted
-  int64_t requests_ = 0;      // how often Prepare was asked
-  int64_t working_ = 0;       // threads that may still begin a chunk
+  Mutex mutex_;
+  std::condition_variable_any made_;
+  std::deque<Chunk> chunks_;                           // grows and shrinks under the lock, by the calling thread alone
+  size_t first_wanted_ GMLAKE_GUARDED_BY(mutex_) = 0;  // no chunk before it is wanted
+  int64_t requests_ GMLAKE_GUARDED_BY(mutex_) = 0;     // how often Prepare was asked
+  int64_t working_ GMLAKE_GUARDED_BY(mutex_) = 0;      // threads that may still begin a chunk
   std::vector<std::thread> threads_;
   std::atomic<int64_t> bytes_{0};
 };

@@ -29,23 +29,33 @@ void Append(const Interval& interval, std::vector<Interval>* intervals) {
   }
 }
 
+struct Copied {
+  Status status;
+  double seconds;
+};
+
+// Runs `copy` with the mutex released.
+template <typename Copy>
+Copied CopyUnlocked(Mutex* mutex, Copy copy) GMLAKE_REQUIRES(mutex) {
+  const MutexUnlock unlocked(mutex);
+  const Watch copying;
+  const Status status = copy();
+  return {status, copying.seconds()};
+}
+
 }  // namespace
 
-StatusOr<SleepReport> Sleeper::Sleep(const std::unordered_set<ChunkId>& dropped, std::unique_lock<std::mutex>* lock) {
+StatusOr<SleepReport> Sleeper::Sleep(const std::unordered_set<ChunkId>& dropped, Mutex* mutex) {
   const Watch total;
   const Contents contents = ContentsOf(dropped);
   switch_.Plan(/*down=*/false);
   state_ = State::kMoving;
-  lock->unlock();
-  const Watch copying;
-  Status status = saved_.Save(contents.kept, contents.dropped);
-  const double copy_seconds = copying.seconds();
-  lock->lock();
-  if (!status.ok()) return StayAwake(status);
-  status = switch_.UnmapAll();
+  const Copied copied = CopyUnlocked(mutex, [&] { return saved_.Save(contents.kept, contents.dropped); });
+  if (!copied.status.ok()) return StayAwake(copied.status);
+  const Status status = switch_.UnmapAll();
   if (!status.ok()) return Undo(status);
   state_ = State::kAsleep;
-  return SleepReport{saved_.bytes(), SizeOf(contents.dropped), memory_->asleep, copy_seconds, total.seconds()};
+  return SleepReport{saved_.bytes(), SizeOf(contents.dropped), memory_->asleep, copied.seconds, total.seconds()};
 }
 
 // Everything is mapped, as it was: the driver is not asked for anything, whatever it would say.
@@ -64,7 +74,7 @@ Status Sleeper::Undo(const Status& why) {
                                 "contents are safe on the host, and wake() tries again");
 }
 
-StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* lock) {
+StatusOr<SleepReport> Sleeper::Wake(Bytes limit, Mutex* mutex) {
   const Watch total;
   if (switch_.is_down()) {
     ForgetFreeBlocks();
@@ -76,17 +86,14 @@ StatusOr<SleepReport> Sleeper::Wake(Bytes limit, std::unique_lock<std::mutex>* l
   if (!status.ok()) return status;
   status = switch_.MapAll();
   state_ = State::kMoving;
-  lock->unlock();
-  const Watch copying;
-  if (status.ok()) status = saved_.Restore();
-  const double copy_seconds = copying.seconds();
-  lock->lock();
+  const Copied copied = CopyUnlocked(mutex, [&] { return status.ok() ? saved_.Restore() : status; });
+  status = copied.status;
   state_ = status.ok() ? State::kAwake : State::kAsleep;
   if (!status.ok()) {
     switch_.Abandon();
     return Status(status.code(), status.message() + "; the device sleeps on, and its contents are safe on the host");
   }
-  const SleepReport report{saved_.bytes(), Bytes(0), missing, copy_seconds, total.seconds()};
+  const SleepReport report{saved_.bytes(), Bytes(0), missing, copied.seconds, total.seconds()};
   saved_.Forget();
   return report;
 }

@@ -8,12 +8,12 @@
 #ifndef GMLAKE_CORE_SLEEP_SLEEPER_H_
 #define GMLAKE_CORE_SLEEP_SLEEPER_H_
 
-#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "cc/base/bytes.h"
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/ranges/memory.h"
 #include "cc/core/sleep/mapping_switch.h"
@@ -47,8 +47,8 @@ class Sleeper {
 
   // The device must be idle, and everything but what is leased released. `dropped`: first chunks of leases whose
   // contents nobody wants.
-  StatusOr<SleepReport> Sleep(const std::unordered_set<ChunkId>& dropped, std::unique_lock<std::mutex>* lock);
-  StatusOr<SleepReport> Wake(Bytes limit, std::unique_lock<std::mutex>* lock);
+  StatusOr<SleepReport> Sleep(const std::unordered_set<ChunkId>& dropped, Mutex* mutex) GMLAKE_REQUIRES(mutex);
+  StatusOr<SleepReport> Wake(Bytes limit, Mutex* mutex) GMLAKE_REQUIRES(mutex);
 
   // The first `size` bytes of a lease of the sleeping device, as they are on the host.
   void Read(ChunkId lease, Bytes size, char* to) const;

@@ -15,9 +15,9 @@
 
 namespace gmlake {
 
-// Model: a map from (size, address) to a moment, by hash alone: two pairs with the same hash share an entry, which costs
-// nothing but a different address. Invariant: at most half full. When it may not grow any more, it forgets everything.
-// Thread rule: the allocator's lock. Cost: one cache line.
+// Model: a map from (size, address) to a moment, by hash alone: two pairs with the same hash share an entry, which
+// costs nothing but a different address. Invariant: at most half full. When it may not grow any more, it forgets
+// everything. Thread rule: the allocator's lock. Cost: one cache line.
 class TailHistory {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
