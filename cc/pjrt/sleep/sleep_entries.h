@@ -18,12 +18,13 @@
 #include "cc/pjrt/devices/device_registry.h"
 #include "cc/pjrt/patch/table_edit.h"
 #include "cc/pjrt/plugin/error_texts.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
-// To be called once, before the first entry is put in place. `stock` holds the entries as they were.
-void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts);
+// To be called once, before the first entry is put in place. `plugin` lives for ever.
+void PrepareSleepEntries(const PluginClient* plugin, DeviceRegistry* registry, ErrorTexts* texts);
 // Puts a gate into each of the doors that `api` has.
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit);
 
