@@ -1,5 +1,5 @@
-// The door between libgmlake_pjrt.so, which lives inside the host's process beside the stock CUDA plugin, and whoever
-// steers it (the Python module `_gmlake`, or any other host): one C function that returns one table.
+// The C API of libgmlake_pjrt.so, which lives inside the host's process beside the stock CUDA plugin, for the
+// Python module `_gmlake` or any other host: one C function that returns one table.
 //
 // Both sides are built from one tree and shipped in one wheel; `struct_size` tells a mixed installation apart.
 #ifndef GMLAKE_PJRT_ABI_C_API_H_

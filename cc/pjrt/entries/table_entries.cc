@@ -17,7 +17,7 @@
 namespace gmlake {
 namespace {
 
-// What the replaced entries need, C functions that they are. Set once, before the first entry is replaced.
+// State of the replaced entries, which are C functions. Set once, before the first entry is replaced.
 struct Wrapped {
   const PluginClient* plugin = nullptr;
   DeviceRegistry* registry = nullptr;
@@ -63,7 +63,7 @@ void Announce(const Status& verified) {
   wrapped->activity->Set(line);
 }
 
-// XLA does not ask us for this client's memory: then it shall be as the caller wanted it, and not half ours.
+// XLA bypasses us for this client, so it is created again with the caller's own options.
 PJRT_Error* CreateAnew(PJRT_Client_Create_Args* args) {
   PJRT_Error* const error = wrapped->plugin->Destroy(args->client);
   wrapped->registry->ReleaseIdleMemory();
@@ -108,7 +108,7 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
 }
 
 void Retire() {
-  WakeAll();  // with nothing left to wake for: only to forget it, and to open the doors for the next client
+  WakeAll();  // opens the gate for the next client; nothing uses the memory any more
   wrapped->registry->Retire();
 }
 

@@ -1,5 +1,5 @@
-// What the gates in the doors to device memory share: who is asked, who counts, and which devices a thing belongs to.
-// The doors themselves: sleep_entries.h (those of the plugin's table), cross_host_entries.h (those of an extension).
+// State shared by the entries that are blocked while a device sleeps. The entries themselves: sleep_entries.h (those of
+// the plugin's table), cross_host_entries.h (those of an extension).
 #ifndef GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
 #define GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
 
@@ -16,7 +16,7 @@
 
 namespace gmlake {
 
-// What the doors need, C functions that they are.
+// Entries are C functions, so their state is global.
 struct GatedEntries {
   GatedEntries(const PluginClient* stock_plugin, DeviceRegistry* devices, ErrorTexts* error_texts)
       : plugin(stock_plugin), registry(devices), texts(error_texts) {}
@@ -31,7 +31,7 @@ struct GatedEntries {
   std::atomic<bool> lost_a_copy{false};  // the gate does not know of one, so no device may sleep any more
 };
 
-// Set once, before the first door gets a gate.
+// Set once, before the first entry gets a gate.
 extern GatedEntries* gated;
 
 // An error that says which of them sleeps; null if none does.

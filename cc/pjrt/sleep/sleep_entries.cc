@@ -226,7 +226,7 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
   return addresses;
 }
 
-// One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
+// One at a time: a call that fails opens the gate again, and must not open one that another call is just closing.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
   if (!gated->all_known.ok()) return gated->all_known;
   if (gated->lost_a_copy.load()) return LostACopy();
