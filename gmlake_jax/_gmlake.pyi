@@ -5,21 +5,7 @@ from typing import Any
 
 class Library:
     def __init__(self, path: str) -> None: ...
-    def install(
-        self,
-        stock_path: str,
-        *,
-        driver_path: str | None = None,
-        limit_bytes: int | None = None,
-        limit_fraction: float | None = None,
-        preallocate: bool = False,
-        verbose: bool = False,
-        idle_trim_s: float = 0.0,
-        wait_s: float = 0.0,
-        record_path: str | None = None,
-        record_events: int = 0,
-        oom_folder: str | None = None,
-    ) -> None: ...
+    def install(self, stock_path: str, options: dict[str, str]) -> None: ...
     def is_installed(self) -> bool: ...
     def num_devices(self) -> int: ...
     def state(self) -> str: ...

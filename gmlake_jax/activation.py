@@ -54,21 +54,8 @@ def _chosen_platforms() -> str | None:
 
 def _install(options: Options) -> None:
     stock = options.stock_plugin or str(find_stock_plugin())
-    limit = options.limit or config.Limit()
     try:
-        open_library().install(
-            stock,
-            driver_path=options.driver,
-            limit_bytes=limit.bytes,
-            limit_fraction=limit.fraction,
-            preallocate=options.preallocate,
-            verbose=options.verbose,
-            idle_trim_s=options.idle_trim,
-            wait_s=options.wait,
-            record_path=options.record,
-            record_events=options.record_events,
-            oom_folder=options.oom_dir,
-        )
+        open_library().install(stock, config.native_values(options))
     except RuntimeError as error:
         raise PluginError(str(error)) from None
 

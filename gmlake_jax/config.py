@@ -117,30 +117,43 @@ def _parse_count(value: Any) -> int:
     return int(text)
 
 
-def _option(default: Any, parse: Callable[[Any], Any], effect: str) -> Any:
-    return field(default=default, metadata={"parse": parse, "effect": effect})
+def _option(default: Any, parse: Callable[[Any], Any], effect: str, *, native: bool = True) -> Any:
+    """`native`: the library in C++ follows the option, not this package."""
+    return field(default=default, metadata={"parse": parse, "effect": effect, "native": native})
 
 
 @dataclass(frozen=True)
 class Options:
     """Everything that can be asked of the allocator when it starts. Immutable; made by the functions below."""
 
-    enabled: bool = _option(False, _parse_bool, "use the allocator")
+    enabled: bool = _option(False, _parse_bool, "use the allocator", native=False)
     limit: Limit | None = _option(None, parse_limit, "physical memory that each device may hold")
     preallocate: bool = _option(False, _parse_bool, "take all memory up to the limit at the start")
     idle_trim: float = _option(0.0, _parse_seconds, "seconds without requests after which idle memory is given back")
     wait: float = _option(0.0, _parse_seconds, "seconds that a request waits for a device which others have filled")
     verbose: bool = _option(False, _parse_bool, "one line on stderr when a device becomes active")
     driver: str | None = _option(None, _parse_path, "libcuda.so.1 to load in place of the system's")
-    stock_plugin: str | None = _option(None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one")
-    stats_file: str | None = _option(None, _parse_new_file, "JSON file that gets the statistics when the program ends")
-    top: bool = _option(True, _parse_bool, "show the memory statistics to gmlake top")
+    stock_plugin: str | None = _option(
+        None, _parse_path, "xla_cuda_plugin.so to work on, not the installed one", native=False
+    )
+    stats_file: str | None = _option(
+        None, _parse_new_file, "JSON file that gets the statistics when the program ends", native=False
+    )
+    top: bool = _option(True, _parse_bool, "show the memory statistics to gmlake top", native=False)
     record: str | None = _option(None, _parse_new_file, "file that gets a recording of the whole program")
     record_events: int = _option(1_000_000, _parse_count, "how many events that recording keeps")
     oom_dir: str | None = _option(None, _parse_folder, "folder that gets a report and a snapshot when memory runs out")
 
 
 _FIELDS = {option.name: option for option in dataclasses.fields(Options)}
+
+
+def native_values(options: Options) -> dict[str, str]:
+    """The options that cc/pjrt/devices/options.cc reads, as it reads them. What is not set is left out."""
+    values = {name: getattr(options, name) for name, option in _FIELDS.items() if option.metadata["native"]}
+    limit = options.limit or Limit()
+    values |= {"limit": limit.bytes, "fraction": limit.fraction}
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
 def variable_of(name: str) -> str:

@@ -28,10 +28,10 @@ using gmlake::Status;
 
 constexpr int64_t kLongestPatienceMs = int64_t{1'000'000} * 1000;
 
-int Install(const char* stock_path, const GmlakeOptions* given, char* message, size_t size) {
+int Install(const char* stock_path, const GmlakeOption* given, size_t num_given, char* message, size_t size) {
   if (stock_path == nullptr)
     return Answer(Status(gmlake::StatusCode::kInvalidArgument, "no CUDA plugin was named"), message, size);
-  const gmlake::StatusOr<gmlake::Options> options = gmlake::OptionsFrom(given);
+  const gmlake::StatusOr<gmlake::Options> options = gmlake::OptionsFrom(given, num_given);
   if (!options.ok()) return Answer(options.status(), message, size);
   return Answer(Installation::Instance().Install(stock_path, *options), message, size);
 }

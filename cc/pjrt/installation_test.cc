@@ -107,9 +107,8 @@ TEST_F(InstallationTest, AFractionAboveTheDeviceIsUnifiedMemoryAndIsLeftToXla) {
 
 TEST_F(InstallationTest, StepsAsideWithoutADriver) {
   InOwnProcess([this] {
-    GmlakeOptions options = Options();
-    options.driver_path = "/no/such/libcuda.so.1";
-    ASSERT_EQ(GmlakeGetApi()->install(kScriptedPluginPath, &options, message_, sizeof(message_)), 0);
+    const GmlakeOption driver = {"driver", "/no/such/libcuda.so.1"};
+    ASSERT_EQ(GmlakeGetApi()->install(kScriptedPluginPath, &driver, 1, message_, sizeof(message_)), 0);
     ASSERT_NE(CreateClient(), nullptr);
     EXPECT_TRUE(StateHas("no NVIDIA driver")) << State();
   });
@@ -244,11 +243,10 @@ TEST_F(InstallationTest, TheDoorRefusesDevicesThatAreNotServed) {
 
 TEST_F(InstallationTest, AMessageThatDoesNotFitIsCutAndEnded) {
   InOwnProcess([this] {
-    const GmlakeOptions options = Options();
     char small[8];
-    EXPECT_NE(GmlakeGetApi()->install("/no/such/plugin.so", &options, small, sizeof(small)), 0);
+    EXPECT_NE(GmlakeGetApi()->install("/no/such/plugin.so", nullptr, 0, small, sizeof(small)), 0);
     EXPECT_EQ(std::string(small).size(), sizeof(small) - 1);
-    EXPECT_NE(GmlakeGetApi()->install(nullptr, &options, nullptr, 0), 0);
+    EXPECT_NE(GmlakeGetApi()->install(nullptr, nullptr, 0, nullptr, 0), 0);
   });
 }
 

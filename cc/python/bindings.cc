@@ -5,10 +5,13 @@
 // A failed Status becomes a RuntimeError with its message; the Python package turns it into its own
 // error types.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "cc/python/history_bindings.h"
@@ -25,15 +28,6 @@ namespace {
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
-void Install(const Library& library, const std::string& stock_path, std::optional<std::string> driver_path,
-             std::optional<int64_t> limit_bytes, std::optional<double> limit_fraction, bool preallocate, bool verbose,
-             double idle_trim_s, double wait_s, std::optional<std::string> record_path, int64_t record_events,
-             std::optional<std::string> oom_folder) {
-  Check(library.Install(
-      stock_path, InstallOptions{std::move(driver_path), limit_bytes, limit_fraction, preallocate, verbose, idle_trim_s,
-                                 wait_s, std::move(record_path), record_events, std::move(oom_folder)}));
-}
-
 // Whether every device can be served, and the report that says so.
 std::pair<bool, std::string> Probe(const Library& library, const std::optional<std::string>& driver_path) {
   const StatusOr<std::string> report = library.Probe(driver_path);
@@ -47,10 +41,12 @@ void DefineLibrary(nb::module_& m) {
       .def(
           "__init__", [](Library* self, const std::string& path) { new (self) Library(Take(Library::Open(path))); },
           "path"_a)
-      .def("install", &Install, "stock_path"_a, nb::kw_only(), "driver_path"_a = nb::none(),
-           "limit_bytes"_a = nb::none(), "limit_fraction"_a = nb::none(), "preallocate"_a = false, "verbose"_a = false,
-           "idle_trim_s"_a = 0.0, "wait_s"_a = 0.0, "record_path"_a = nb::none(), "record_events"_a = 0,
-           "oom_folder"_a = nb::none(), WithoutGil())
+      .def(
+          "install",
+          [](const Library& self, const std::string& stock_path, const std::map<std::string, std::string>& options) {
+            Check(self.Install(stock_path, options));
+          },
+          "stock_path"_a, "options"_a, WithoutGil())
       .def("is_installed", &Library::is_installed, WithoutGil())
       .def("num_devices", &Library::num_devices, WithoutGil())
       .def("state", &Library::state, WithoutGil())

@@ -17,28 +17,6 @@ Status NoSuchDevice(int device) {
 
 const char* OrNull(const std::optional<std::string>& text) { return text.has_value() ? text->c_str() : nullptr; }
 
-GmlakeOptions ToC(const InstallOptions& options) {
-  GmlakeOptions c = {};
-  c.struct_size = sizeof(c);
-  c.driver_path = OrNull(options.driver_path);
-  c.preallocate = options.preallocate;
-  c.verbose = options.verbose;
-  c.idle_trim_s = options.idle_trim_s;
-  c.wait_s = options.wait_s;
-  c.interruptible = 1;  // Python's handler of SIGINT only makes a note
-  c.record_path = OrNull(options.record_path);
-  c.record_events = options.record_events;
-  c.oom_folder = OrNull(options.oom_folder);
-  if (options.limit_bytes.has_value()) {
-    c.limit_kind = GMLAKE_LIMIT_BYTES;
-    c.limit_bytes = *options.limit_bytes;
-  } else if (options.limit_fraction.has_value()) {
-    c.limit_kind = GMLAKE_LIMIT_FRACTION;
-    c.limit_fraction = *options.limit_fraction;
-  }
-  return c;
-}
-
 Status CheckVersion(const GmlakeApi* api, const std::string& path) {
   if (api != nullptr && api->struct_size >= sizeof(GmlakeApi)) return OkStatus();
   return Status(StatusCode::kFailedPrecondition,
@@ -59,10 +37,11 @@ StatusOr<Library> Library::Open(const std::string& path) {
   return Library(api);
 }
 
-Status Library::Install(const std::string& stock_path, const InstallOptions& options) const {
-  const GmlakeOptions c = ToC(options);
+Status Library::Install(const std::string& stock_path, const std::map<std::string, std::string>& options) const {
+  std::vector<GmlakeOption> c = {{"interruptible", "1"}};  // Python's handler of SIGINT only makes a note
+  for (const auto& [name, value] : options) c.push_back({name.c_str(), value.c_str()});
   std::array<char, kMessageSize> message = {};
-  if (api_->install(stock_path.c_str(), &c, message.data(), message.size()) == 0) return OkStatus();
+  if (api_->install(stock_path.c_str(), c.data(), c.size(), message.data(), message.size()) == 0) return OkStatus();
   return Status(StatusCode::kFailedPrecondition, message.data());
 }
 

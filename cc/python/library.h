@@ -6,6 +6,7 @@
 #define GMLAKE_PYTHON_LIBRARY_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,27 +17,14 @@
 
 namespace gmlake {
 
-// What Python decided; see gmlake_jax/config.py for the meaning of each field.
-struct InstallOptions {
-  std::optional<std::string> driver_path;
-  std::optional<int64_t> limit_bytes;
-  std::optional<double> limit_fraction;
-  bool preallocate = false;
-  bool verbose = false;
-  double idle_trim_s = 0;
-  double wait_s = 0;
-  std::optional<std::string> record_path;
-  int64_t record_events = 0;
-  std::optional<std::string> oom_folder;
-};
-
 // The opened library. Copies share one handle, which is never closed. Any thread may call any
 // method.
 class Library {
  public:
   static StatusOr<Library> Open(const std::string& path);
 
-  Status Install(const std::string& stock_path, const InstallOptions& options) const;
+  // `options`: by their names in gmlake_jax/config.py (cc/pjrt/devices/options.h).
+  Status Install(const std::string& stock_path, const std::map<std::string, std::string>& options) const;
   bool is_installed() const { return api_->is_installed() != 0; }
   int num_devices() const { return api_->num_devices(); }
   std::string state() const { return api_->state(); }

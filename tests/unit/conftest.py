@@ -17,7 +17,7 @@ class FakeLibrary:
         self.devices = 0
         self.refusal = None
 
-    def install(self, stock_path, **options):
+    def install(self, stock_path, options):
         if self.refusal:
             raise RuntimeError(self.refusal)
         self.installed.append((stock_path, options))

@@ -1,5 +1,5 @@
-// The door between libgmlake_pjrt.so, which lives inside the host's process beside the stock CUDA plugin, and whoever
-// steers it (the Python module `_gmlake`, or any other host): one C function that returns one table.
+// The C API of libgmlake_pjrt.so, which lives inside the host's process beside the stock CUDA plugin, for the
+// Python module `_gmlake` or any other host: one C function that returns one table.
 //
 // Both sides are built from one tree and shipped in one wheel; `struct_size` tells a mixed installation apart.
 #ifndef GMLAKE_PJRT_ABI_C_API_H_
@@ -13,27 +13,10 @@
 
 extern "C" {
 
-// How the memory limit of each device is given.
-enum GmlakeLimitKind : int32_t {
-  GMLAKE_LIMIT_DEFAULT = 0,   // all of the device but a reserve
-  GMLAKE_LIMIT_BYTES = 1,     // `limit_bytes`
-  GMLAKE_LIMIT_FRACTION = 2,  // `limit_fraction` of the device's total
-};
-
-struct GmlakeOptions {
-  size_t struct_size;
-  const char* driver_path;  // libcuda.so.1 to load; null for the system's
-  int32_t limit_kind;       // GmlakeLimitKind
-  int64_t limit_bytes;
-  double limit_fraction;
-  int32_t preallocate;      // non-zero: create physical blocks up to the limit at start
-  int32_t verbose;          // non-zero: one line on stderr when a device becomes active
-  double idle_trim_s;       // seconds without requests after which idle memory is given back; 0: never
-  double wait_s;            // seconds that a request waits for a device which others have filled
-  int32_t interruptible;    // non-zero: SIGINT ends a wait of `wait_s`; the host's own handler runs, too
-  const char* record_path;  // file that gets a recording from the start; null: none is made
-  int64_t record_events;    // how many events it keeps
-  const char* oom_folder;   // where requests that could not be met are saved; null: nowhere
+// One option by its name in gmlake_jax/config.py. The value is written as in the option's environment variable.
+struct GmlakeOption {
+  const char* name;
+  const char* value;
 };
 
 struct GmlakeSleepOptions {
@@ -56,7 +39,8 @@ struct GmlakeApi {
 
   // Loads the stock plugin at `stock_path`, checks the hook points, hooks the driver look-ups and replaces the table's
   // entries. 0 on success; otherwise nothing was changed and `message` says why in one line.
-  int (*install)(const char* stock_path, const GmlakeOptions* options, char* message, size_t message_size);
+  int (*install)(const char* stock_path, const GmlakeOption* options, size_t num_options, char* message,
+                 size_t message_size);
   int (*is_installed)();
   // Devices that have an allocator of ours so far. A device gets one when XLA's client is created.
   int (*num_devices)();

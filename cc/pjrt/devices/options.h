@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cc/base/bytes.h"
 #include "cc/base/status.h"
@@ -14,9 +15,16 @@
 
 namespace gmlake {
 
+// How the memory limit of each device is given.
+enum class LimitKind {
+  kDefault,   // all of the device but a reserve
+  kBytes,     // `limit`
+  kFraction,  // `fraction` of the device's total
+};
+
 struct Options {
   std::string driver_path;  // empty: the system's libcuda.so.1
-  GmlakeLimitKind limit_kind = GMLAKE_LIMIT_DEFAULT;
+  LimitKind limit_kind = LimitKind::kDefault;
   Bytes limit;
   double fraction = 0;
   bool preallocate = false;
@@ -30,8 +38,20 @@ struct Options {
   std::string oom_folder;  // empty: nowhere
 };
 
-// Null means all defaults. kInvalidArgument for a value that cannot be followed.
-StatusOr<Options> OptionsFrom(const GmlakeOptions* given);
+// An option as the user writes it. A new option is a field of Options and a row of the table in options.cc.
+struct OptionRow {
+  const char* name;  // in gmlake_jax/config.py; in the environment in capitals, behind GMLAKE_
+  // Reads `text` into the option's field. `shown_as`: what an error calls the option.
+  Status (*read)(const std::string& shown_as, const std::string& text, Options* options);
+  bool is_a_variable = true;  // false: only the C API has it
+};
+const std::vector<OptionRow>& OptionTable();
+
+// Options that are not given keep their defaults. kInvalidArgument, with one line, for an unknown name and for a value
+// that cannot be followed.
+StatusOr<Options> OptionsFrom(const GmlakeOption* given, size_t count);
+// "1" or "0" and what means the same, in any case.
+Status ReadFlag(const std::string& shown_as, const std::string& text, bool* flag);
 // kInvalidArgument, with a line that names it, for the first value that cannot be followed.
 Status Validate(const Options& options);
 

@@ -2,66 +2,56 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gmlake {
 namespace {
 
-GmlakeOptions Given() {
-  GmlakeOptions given = {};
-  given.struct_size = sizeof(given);
-  return given;
-}
+StatusOr<Options> From(const std::vector<GmlakeOption>& given) { return OptionsFrom(given.data(), given.size()); }
 
 TEST(OptionsTest, NoneMeansTheDefaults) {
-  const StatusOr<Options> options = OptionsFrom(nullptr);
+  const StatusOr<Options> options = OptionsFrom(nullptr, 0);
   ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_DEFAULT);
+  EXPECT_EQ(options->limit_kind, LimitKind::kDefault);
   EXPECT_FALSE(options->preallocate);
 }
 
 TEST(OptionsTest, TakesWhatTheCallerGives) {
-  GmlakeOptions given = Given();
-  given.driver_path = "/some/libcuda.so.1";
-  given.limit_kind = GMLAKE_LIMIT_BYTES;
-  given.limit_bytes = 8 << 20;
-  given.preallocate = 1;
-  const StatusOr<Options> options = OptionsFrom(&given);
+  const StatusOr<Options> options =
+      From({{"driver", "/some/libcuda.so.1"}, {"limit", "8388608"}, {"preallocate", "1"}, {"wait", "2.5"}});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->driver_path, "/some/libcuda.so.1");
   EXPECT_EQ(options->limit, MiB(8));
   EXPECT_TRUE(options->preallocate);
+  EXPECT_EQ(options->wait_s, 2.5);
 }
 
-TEST(OptionsTest, RefusesACallerOfAnotherVersion) {
-  GmlakeOptions given = Given();
-  given.struct_size -= 8;
-  EXPECT_EQ(OptionsFrom(&given).status().code(), StatusCode::kInvalidArgument);
+TEST(OptionsTest, RefusesANameThatItDoesNotKnow) {
+  const Status refused = From({{"limits", "8388608"}}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message().find("libgmlake_pjrt.so has no option limits; its options are driver, fraction,"), 0u)
+      << refused.message();
 }
 
 TEST(OptionsTest, RefusesLimitsThatCannotBeMeant) {
-  GmlakeOptions given = Given();
-  given.limit_kind = GMLAKE_LIMIT_BYTES;
-  given.limit_bytes = -1;
-  EXPECT_FALSE(OptionsFrom(&given).ok());
-  given.limit_kind = GMLAKE_LIMIT_FRACTION;
-  for (double fraction : {0.0, -0.5, 1.01}) {
-    given.limit_fraction = fraction;
-    EXPECT_FALSE(OptionsFrom(&given).ok()) << fraction;
+  EXPECT_FALSE(From({{"limit", "-1"}}).ok());
+  for (const char* fraction : {"0.0", "-0.5", "1.01", "0.5x", "half"}) {
+    EXPECT_FALSE(From({{"fraction", fraction}}).ok()) << fraction;
   }
-  given.limit_kind = 7;
-  EXPECT_FALSE(OptionsFrom(&given).ok());
+}
+
+TEST(OptionsTest, AFractionArrivesWithoutLoss) {
+  EXPECT_EQ(From({{"fraction", "0.28999999999999998"}})->fraction, 0.28999999999999998);
 }
 
 TEST(LimitTest, IsBytesOrAFractionOfTheDevice) {
   Options options;
-  options.limit_kind = GMLAKE_LIMIT_FRACTION;
+  options.limit_kind = LimitKind::kFraction;
   options.fraction = 0.25;
   EXPECT_EQ(*ResolveLimit(options, GiB(80)), GiB(20));
-  options.limit_kind = GMLAKE_LIMIT_BYTES;
+  options.limit_kind = LimitKind::kBytes;
   options.limit = GiB(3);
   EXPECT_EQ(*ResolveLimit(options, GiB(80)), GiB(3));
   EXPECT_EQ(ResolveLimit(options, GiB(2)).status().code(), StatusCode::kInvalidArgument);
@@ -74,21 +64,15 @@ TEST(LimitTest, LeavesAReserveByDefault) {
 }
 
 TEST(OptionsTest, RefusesARecordingThatNoHostHasMemoryFor) {
-  GmlakeOptions given = Given();
-  given.record_events = int64_t{1} << 60;
-  const Status refused = OptionsFrom(&given).status();
+  const Status refused = From({{"record_events", "1152921504606846976"}}).status();
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(refused.message().find("at most 100000000"), std::string::npos) << refused.message();
 }
 
 TEST(OptionsTest, RefusesSecondsThatNobodyWaits) {
-  for (double seconds : {-1.0, 1e30, std::numeric_limits<double>::infinity(), std::nan("")}) {
-    GmlakeOptions given = Given();
-    given.wait_s = seconds;
-    EXPECT_FALSE(OptionsFrom(&given).ok()) << seconds;
-    given.wait_s = 0;
-    given.idle_trim_s = seconds;
-    EXPECT_FALSE(OptionsFrom(&given).ok()) << seconds;
+  for (const char* seconds : {"-1.0", "1e30", "inf", "nan"}) {
+    EXPECT_FALSE(From({{"wait", seconds}}).ok()) << seconds;
+    EXPECT_FALSE(From({{"idle_trim", seconds}}).ok()) << seconds;
   }
 }
 
@@ -101,10 +85,7 @@ TEST(OptionsTest, AClientsWishesStandWhereNothingElseWasGiven) {
 }
 
 TEST(OptionsTest, WhatWasGivenToUsComesBeforeAClientsWishes) {
-  GmlakeOptions given = Given();
-  given.limit_kind = GMLAKE_LIMIT_BYTES;
-  given.limit_bytes = 8 << 20;
-  const StatusOr<Options> adapted = Adapted(*OptionsFrom(&given), {0.5, true});
+  const StatusOr<Options> adapted = Adapted(*From({{"limit", "8388608"}, {"preallocate", "0"}}), {0.5, true});
   ASSERT_TRUE(adapted.ok());
   EXPECT_EQ(*ResolveLimit(*adapted, GiB(80)), MiB(8));
   EXPECT_FALSE(adapted->preallocate);

@@ -33,7 +33,7 @@ class ServedDevice {
   void* default_pool() const { return device_.default_pool; }
   Allocator& core() { return core_; }
   TslAllocator& allocator() { return allocator_; }
-  // Held by whoever puts the device to sleep or wakes it, doors and all.
+  // Held by whoever puts the device to sleep or wakes it, with its gate.
   std::mutex& sleep_mutex() { return sleep_mutex_; }
 
   StatusOr<DeviceMemory> QueryMemory() { return driver_->QueryMemory(); }

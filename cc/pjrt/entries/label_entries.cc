@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cc/pjrt/plugin/error_maker.h"
-#include "cc/pjrt/plugin/plugin_client.h"
 #include "cc/telemetry/labels.h"
 
 namespace gmlake {
@@ -12,7 +11,7 @@ namespace {
 
 // What stands behind the two entries. Set once, before the first is replaced.
 struct NextEntries {
-  PJRT_Api stock = {};
+  const PluginClient* plugin = nullptr;
   PJRT_LoadedExecutable_Execute* execute = nullptr;
   PJRT_LoadedExecutable_Destroy* destroy = nullptr;
   std::atomic<int64_t> destroyed{0};  // how many executables are gone: a new one may have the address of an old one
@@ -28,23 +27,11 @@ struct LastRun {
   int32_t label = kNoLabel;
 };
 
-std::string NameOf(PJRT_LoadedExecutable* loaded) {
-  const StatusOr<PJRT_Executable*> executable = ExecutableOf(next_entries->stock, loaded);
-  if (!executable.ok()) return "";
-  PJRT_Executable_Name_Args args = {};
-  args.struct_size = PJRT_Executable_Name_Args_STRUCT_SIZE;
-  args.executable = *executable;
-  const bool named = TakeError(next_entries->stock, next_entries->stock.PJRT_Executable_Name(&args)).ok();
-  const std::string name = named ? std::string(args.executable_name, args.executable_name_size) : "";
-  DestroyExecutable(next_entries->stock, *executable);
-  return name;
-}
-
 int32_t LabelFor(PJRT_LoadedExecutable* executable, int32_t outer) {
   static thread_local LastRun last;
   const int64_t destroyed = next_entries->destroyed.load(std::memory_order_acquire);
   if (last.executable == executable && last.outer == outer && last.destroyed == destroyed) return last.label;
-  const std::string name = NameOf(executable);
+  const std::string name = next_entries->plugin->NameOf(executable);
   last = {executable, destroyed, outer, name.empty() ? outer : InternLabel(outer, name)};
   return last.label;
 }
@@ -74,10 +61,10 @@ bool HasEntries(const PJRT_Api& api) {
 
 }  // namespace
 
-Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
-  if (!HasEntries(stock)) return OkStatus();
+Status WrapLabelEntries(const PluginClient* plugin, PJRT_Api* api, TableEdit* edit) {
+  if (!HasEntries(plugin->stock())) return OkStatus();
   next_entries = new NextEntries;
-  next_entries->stock = stock;
+  next_entries->plugin = plugin;
   next_entries->execute = api->PJRT_LoadedExecutable_Execute;
   next_entries->destroy = api->PJRT_LoadedExecutable_Destroy;
   const Status destroy = edit->Replace(&api->PJRT_LoadedExecutable_Destroy, FencedEntry<&DestroyLoaded>());

@@ -5,12 +5,13 @@
 
 #include "cc/base/status.h"
 #include "cc/pjrt/patch/table_edit.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
 // To be called last of all that replace entries of `api`: the present ones are called. `stock` answers questions.
-Status WrapLabelEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit);
+Status WrapLabelEntries(const PluginClient* plugin, PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake
 

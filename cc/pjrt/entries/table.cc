@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "cc/pjrt/oom/retry_entries.h"
 #include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/patch/table_edit.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "cc/pjrt/sleep/sleep_entries.h"
 
 namespace gmlake {
@@ -44,11 +44,13 @@ bool IsComplete(const PJRT_Api& api) {
   return std::none_of(std::begin(entries), std::end(entries), [](const void* entry) { return entry == nullptr; });
 }
 
-Status Replace(const PJRT_Api& stock, PJRT_Api* api, DeviceRegistry* registry, Activity* activity, TableEdit* edit) {
-  const Status prepared = PrepareEntries(stock, registry, activity);
+// The client of the stock plugin is never destroyed: entries that could not be put back would still ask it.
+Status Replace(PJRT_Api* api, DeviceRegistry* registry, Activity* activity, TableEdit* edit) {
+  const auto* const plugin = new PluginClient(*api);
+  const Status prepared = PrepareEntries(plugin, registry, activity);
   if (!prepared.ok()) return prepared;
-  return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit), WrapLabelEntries(stock, api, edit),
-                       WrapOriginEntries(api, edit), WrapRetryEntries(stock, api, edit)});
+  return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit), WrapLabelEntries(plugin, api, edit),
+                       WrapOriginEntries(api, edit), WrapRetryEntries(plugin, api, edit)});
 }
 
 }  // namespace
@@ -65,11 +67,9 @@ Status CheckTable(const PJRT_Api* api) {
 }
 
 Status WrapTable(PJRT_Api* api, DeviceRegistry* registry, Activity* activity) {
-  PJRT_Api stock = {};
-  std::memcpy(&stock, api, std::min(api->struct_size, sizeof(PJRT_Api)));
   TableEdit edit;
   Status wrapped(StatusCode::kFailedPrecondition, "the host has not enough memory to replace the table's entries");
-  Attempt([&] { wrapped = Replace(stock, api, registry, activity, &edit); });
+  Attempt([&] { wrapped = Replace(api, registry, activity, &edit); });
   if (wrapped.ok()) return OkStatus();
   const Status undone = edit.Undo();
   return undone.ok() ? wrapped : Status(wrapped.code(), wrapped.message() + "; " + undone.message());

@@ -12,15 +12,14 @@
 #include "cc/pjrt/plugin/error_maker.h"
 #include "cc/pjrt/plugin/error_texts.h"
 #include "cc/pjrt/plugin/memory_stats.h"
-#include "cc/pjrt/plugin/plugin_client.h"
 #include "cc/pjrt/sleep/sleep_entries.h"
 
 namespace gmlake {
 namespace {
 
-// What the replaced entries need, C functions that they are. Set once, before the first entry is replaced.
+// State of the replaced entries, which are C functions. Set once, before the first entry is replaced.
 struct Wrapped {
-  PJRT_Api stock = {};  // the entries as they were, as far as we know their struct
+  const PluginClient* plugin = nullptr;
   DeviceRegistry* registry = nullptr;
   Activity* activity = nullptr;
 
@@ -51,7 +50,7 @@ PJRT_Error* CreateWith(const ClientOptions& options, PJRT_Client_Create_Args* ar
   const size_t callers_count = args->num_options;
   args->create_options = options.data();
   args->num_options = options.size();
-  PJRT_Error* error = wrapped->stock.PJRT_Client_Create(args);
+  PJRT_Error* error = wrapped->plugin->stock().PJRT_Client_Create(args);
   args->create_options = callers_options;
   args->num_options = callers_count;
   return error;
@@ -64,14 +63,11 @@ void Announce(const Status& verified) {
   wrapped->activity->Set(line);
 }
 
-// XLA does not ask us for this client's memory: then it shall be as the caller wanted it, and not half ours.
+// XLA bypasses us for this client, so it is created again with the caller's own options.
 PJRT_Error* CreateAnew(PJRT_Client_Create_Args* args) {
-  PJRT_Client_Destroy_Args destroy = {};
-  destroy.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE;
-  destroy.client = args->client;
-  PJRT_Error* const error = wrapped->stock.PJRT_Client_Destroy(&destroy);
+  PJRT_Error* const error = wrapped->plugin->Destroy(args->client);
   wrapped->registry->ReleaseIdleMemory();
-  return error != nullptr ? error : wrapped->stock.PJRT_Client_Create(args);
+  return error != nullptr ? error : wrapped->plugin->stock().PJRT_Client_Create(args);
 }
 
 void Remember(PJRT_Client* client) {
@@ -98,13 +94,13 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
   const Status prepared = Reported([&] { return PrepareToServe(options); });
   if (!prepared.ok()) {
     wrapped->activity->StepAside(prepared.message());
-    return wrapped->stock.PJRT_Client_Create(args);
+    return wrapped->plugin->stock().PJRT_Client_Create(args);
   }
   options.SetString("allocator", "cuda_async");
   options.SetBool("preallocate", false);
   PJRT_Error* error = CreateWith(options, args);
   if (error != nullptr) return error;
-  const Status verified = Reported([&] { return VerifyClient(wrapped->stock, args->client, wrapped->registry); });
+  const Status verified = Reported([&] { return VerifyClient(*wrapped->plugin, args->client, wrapped->registry); });
   Attempt([&] { Announce(verified); });
   if (!verified.ok()) return CreateAnew(args);
   Attempt([&] { Remember(args->client); });
@@ -112,23 +108,23 @@ PJRT_Error* CreateClient(PJRT_Client_Create_Args* args) {
 }
 
 void Retire() {
-  WakeAll();  // with nothing left to wake for: only to forget it, and to open the doors for the next client
+  WakeAll();  // opens the gate for the next client; nothing uses the memory any more
   wrapped->registry->Retire();
 }
 
 PJRT_Error* DestroyClient(PJRT_Client_Destroy_Args* args) {
-  PJRT_Error* error = wrapped->stock.PJRT_Client_Destroy(args);
+  PJRT_Error* error = wrapped->plugin->stock().PJRT_Client_Destroy(args);
   const bool was_last = error == nullptr && ForgetWasLast(args->client);
   if (was_last && !InForkedChild()) Attempt(&Retire);
   return error;
 }
 
 PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
-  ServedDevice* served = wrapped->registry->Find(OrdinalOf(wrapped->stock, args->device));
+  ServedDevice* served = wrapped->registry->Find(wrapped->plugin->OrdinalOf(args->device));
   if (served == nullptr || !served->is_verified() || InForkedChild()) {
-    return wrapped->stock.PJRT_Device_MemoryStats(args);
+    return wrapped->plugin->stock().PJRT_Device_MemoryStats(args);
   }
-  const Status answered = TakeError(wrapped->stock, wrapped->stock.PJRT_Device_MemoryStats(args));
+  const Status answered = wrapped->plugin->TakeError(wrapped->plugin->stock().PJRT_Device_MemoryStats(args));
   if (!answered.ok()) ClearMemoryStats(args);
   WriteMemoryStats(*served->allocator().GetStats(), args);
   return nullptr;
@@ -139,7 +135,7 @@ void ErrorMessage(PJRT_Error_Message_Args* args) {
   if (wrapped->texts.Answer(args)) return;
   args->message = "";
   args->message_size = 0;
-  wrapped->stock.PJRT_Error_Message(args);
+  wrapped->plugin->stock().PJRT_Error_Message(args);
   const std::string text(args->message, args->message_size);
   if (!TellsOfExhaustion(text) || wrapped->texts.Repeat(args)) return;
   const std::string story = OomTracker::Instance().Claim(text, OriginOf(args->error));
@@ -147,7 +143,7 @@ void ErrorMessage(PJRT_Error_Message_Args* args) {
 }
 
 PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
-  PJRT_Error* const error = wrapped->stock.PJRT_Error_GetCode(args);
+  PJRT_Error* const error = wrapped->plugin->stock().PJRT_Error_GetCode(args);
   if (error == nullptr) args->code = wrapped->texts.CodeOf(args->error).value_or(args->code);
   return error;
 }
@@ -156,18 +152,18 @@ void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
   if (IsSpareError(args->error)) return;
   wrapped->texts.Forget(args->error);
   ForgetOrigin(args->error);
-  wrapped->stock.PJRT_Error_Destroy(args);
+  wrapped->plugin->stock().PJRT_Error_Destroy(args);
 }
 
 }  // namespace
 
-Status PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity) {
+Status PrepareEntries(const PluginClient* plugin, DeviceRegistry* registry, Activity* activity) {
   wrapped = new Wrapped;
-  wrapped->stock = stock;
+  wrapped->plugin = plugin;
   wrapped->registry = registry;
   wrapped->activity = activity;
-  PrepareSleepEntries(stock, registry, &wrapped->texts);
-  return PrepareErrors(stock, &wrapped->texts);
+  PrepareSleepEntries(plugin, registry, &wrapped->texts);
+  return PrepareErrors(*plugin, &wrapped->texts);
 }
 
 Status WrapEntries(PJRT_Api* api, TableEdit* edit) {

@@ -6,12 +6,13 @@
 #include "cc/pjrt/devices/device_registry.h"
 #include "cc/pjrt/entries/activity.h"
 #include "cc/pjrt/patch/table_edit.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
-// To be called once, before the first of them is put in place. `stock` holds the entries as they were.
-Status PrepareEntries(const PJRT_Api& stock, DeviceRegistry* registry, Activity* activity);
+// To be called once, before the first of them is put in place. `plugin` lives for ever.
+Status PrepareEntries(const PluginClient* plugin, DeviceRegistry* registry, Activity* activity);
 
 // Replaces the entries for clients, errors and statistics.
 Status WrapEntries(PJRT_Api* api, TableEdit* edit);

@@ -1,18 +1,14 @@
 #include "cc/pjrt/entries/verification.h"
 
-#include <vector>
-
-#include "cc/pjrt/plugin/plugin_client.h"
-
 namespace gmlake {
 namespace {
 
 // One buffer of four bytes tells whether XLA's requests for this device arrive at us.
-Status VerifyDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device, DeviceRegistry* registry) {
-  ServedDevice* served = registry->Find(OrdinalOf(api, device));
+Status VerifyDevice(const PluginClient& plugin, PJRT_Client* client, PJRT_Device* device, DeviceRegistry* registry) {
+  ServedDevice* served = registry->Find(plugin.OrdinalOf(device));
   if (served == nullptr) return Status(StatusCode::kNotSupported, "XLA uses a device that was not prepared");
   const int64_t before = served->core().Stats().num_allocs;
-  const Status touched = TouchDevice(api, client, device);
+  const Status touched = plugin.TouchDevice(client, device);
   if (!touched.ok()) return touched;
   if (served->core().Stats().num_allocs == before) {
     return Status(StatusCode::kNotSupported,
@@ -26,11 +22,11 @@ Status VerifyDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* devic
 
 }  // namespace
 
-Status VerifyClient(const PJRT_Api& api, PJRT_Client* client, DeviceRegistry* registry) {
-  const StatusOr<std::vector<PJRT_Device*>> devices = AddressableDevices(api, client);
+Status VerifyClient(const PluginClient& plugin, PJRT_Client* client, DeviceRegistry* registry) {
+  const StatusOr<Devices> devices = plugin.AddressableDevices(client);
   if (!devices.ok()) return devices.status();
   for (PJRT_Device* device : *devices) {
-    const Status verified = VerifyDevice(api, client, device, registry);
+    const Status verified = VerifyDevice(plugin, client, device, registry);
     if (!verified.ok()) return verified;
   }
   return OkStatus();

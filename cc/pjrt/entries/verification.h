@@ -4,6 +4,7 @@
 
 #include "cc/base/status.h"
 #include "cc/pjrt/devices/device_registry.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -11,7 +12,7 @@ namespace gmlake {
 // Has the client make one small buffer on each of its devices and sees whether the request arrives in `registry`.
 // Devices where it does are marked as verified; the first where it does not is the failure. `api` is the plugin's own
 // table.
-Status VerifyClient(const PJRT_Api& api, PJRT_Client* client, DeviceRegistry* registry);
+Status VerifyClient(const PluginClient& plugin, PJRT_Client* client, DeviceRegistry* registry);
 
 }  // namespace gmlake
 

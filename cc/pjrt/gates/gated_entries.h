@@ -1,10 +1,9 @@
-// What the gates in the doors to device memory share: who is asked, who counts, and which devices a thing belongs to.
-// The doors themselves: sleep_entries.h (those of the plugin's table), cross_host_entries.h (those of an extension).
+// State shared by the entries that are blocked while a device sleeps. The entries themselves: sleep_entries.h (those of
+// the plugin's table), cross_host_entries.h (those of an extension).
 #ifndef GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
 #define GMLAKE_PJRT_GATES_GATED_ENTRIES_H_
 
 #include <atomic>
-#include <vector>
 
 #include "cc/base/status.h"
 #include "cc/pjrt/devices/device_registry.h"
@@ -12,32 +11,28 @@
 #include "cc/pjrt/gates/sleep_gate.h"
 #include "cc/pjrt/gates/transfers.h"
 #include "cc/pjrt/plugin/error_texts.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
-// What the doors need, C functions that they are.
+// Entries are C functions, so their state is global.
 struct GatedEntries {
-  PJRT_Api stock = {};  // the entries as they were
-  ErrorTexts* texts = nullptr;
-  DeviceRegistry* registry = nullptr;
+  GatedEntries(const PluginClient* stock_plugin, DeviceRegistry* devices, ErrorTexts* error_texts)
+      : plugin(stock_plugin), registry(devices), texts(error_texts) {}
+
+  const PluginClient* const plugin;
+  DeviceRegistry* const registry;
+  ErrorTexts* const texts;
   Status all_known;  // whether every way into the plugin is one that we know
   SleepGate gate;
-  Transfers transfers{&stock, &gate};
+  Transfers transfers{plugin, &gate};
   SharedBuffers shared;
   std::atomic<bool> lost_a_copy{false};  // the gate does not know of one, so no device may sleep any more
 };
 
-// Set once, before the first door gets a gate.
+// Set once, before the first entry gets a gate.
 extern GatedEntries* gated;
-
-using Devices = std::vector<PJRT_Device*>;  // null: not known which
-
-PJRT_Device* DeviceOf(PJRT_Buffer* buffer);
-Devices DevicesOf(PJRT_Memory* memory);
-Devices DevicesOf(PJRT_LoadedExecutable* executable);
-Devices DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager);
-std::vector<int> OrdinalsOf(const Devices& devices);
 
 // An error that says which of them sleeps; null if none does.
 PJRT_Error* Refusal(const Devices& devices);

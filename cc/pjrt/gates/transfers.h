@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cc/pjrt/gates/sleep_gate.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -17,7 +18,7 @@ namespace gmlake {
 class Transfers {
  public:
   // Both must outlive every copy.
-  Transfers(const PJRT_Api* stock, SleepGate* gate) : stock_(stock), gate_(gate) {}
+  Transfers(const PluginClient* plugin, SleepGate* gate) : plugin_(plugin), gate_(gate) {}
 
   // Until `event`, which stays the caller's. `ordinals`: of the devices; negative ones are none of ours.
   void Watch(PJRT_Event* event, const std::vector<int>& ordinals);
@@ -30,7 +31,7 @@ class Transfers {
   void Watch(PJRT_Event* event, bool is_ours, const std::vector<int>& ordinals);
   void End(Copy* copy, PJRT_Error* error);
 
-  const PJRT_Api* stock_;
+  const PluginClient* plugin_;
   SleepGate* gate_;
 };
 

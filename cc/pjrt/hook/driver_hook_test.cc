@@ -44,7 +44,7 @@ class DriverHookTest : public ScriptedCudaTest {
   static Options MakeOptions() {
     Options options;
     options.driver_path = kScriptedCudaPath;
-    options.limit_kind = GMLAKE_LIMIT_BYTES;
+    options.limit_kind = LimitKind::kBytes;
     options.limit = MiB(64);
     return options;
   }

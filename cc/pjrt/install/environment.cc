@@ -4,33 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <initializer_list>
 #include <iterator>
+#include <string>
+#include <vector>
 
 namespace gmlake {
 namespace {
 
-constexpr double kMostSeconds = 1e6;
-
-// Those of gmlake_jax/config.py. What Python alone does (statistics at the end, gmlake top) has no effect here.
-constexpr const char* kKnown[] = {
-    "GMLAKE",
-    "GMLAKE_DRIVER",
-    "GMLAKE_IDLE_TRIM",
-    "GMLAKE_LIMIT",
-    "GMLAKE_OOM_DIR",
-    "GMLAKE_PREALLOCATE",
-    "GMLAKE_RECORD",
-    "GMLAKE_RECORD_EVENTS",
-    "GMLAKE_STATS_FILE",
-    "GMLAKE_STOCK_PLUGIN",
-    "GMLAKE_TOP",
-    "GMLAKE_VERBOSE",
-    "GMLAKE_WAIT",
-};
+// Variables that are not in the table of options: what reads them is here, or is Python alone.
+constexpr const char* kBesideTheTable[] = {"GMLAKE", "GMLAKE_STATS_FILE", "GMLAKE_STOCK_PLUGIN", "GMLAKE_TOP"};
 constexpr const char* kOtherPrefixes[] = {"GMLAKE_BUILD_", "GMLAKE_EMULATOR_", "GMLAKE_TEST_"};
 
 Status Malformed(const std::string& what, const std::string& expected) {
@@ -47,87 +30,56 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A variable that is not set leaves the flag as it is.
-Status ReadFlag(const char* name, bool* flag) {
-  const std::string value = Lower(Variable(name));
-  if (value.empty()) return OkStatus();
-  const auto is_one_of = [&value](std::initializer_list<const char*> words) {
-    return std::any_of(words.begin(), words.end(), [&value](const char* word) { return value == word; });
-  };
-  *flag = is_one_of({"1", "true", "on", "yes"});
-  if (*flag || is_one_of({"0", "false", "off", "no"})) return OkStatus();
-  return Malformed(std::string(name) + "=" + value, "1 or 0");
+std::string VariableOf(const OptionRow& row) {
+  std::string name = std::string("GMLAKE_") + row.name;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
 }
 
-// Bytes in one of `unit` ("GiB", "gb", "b", ""); 0 if there is no such unit.
-double UnitFactor(const std::string& any_case) {
-  const std::string unit = Lower(any_case);
-  if (unit.empty() || unit == "b") return 1;
-  const char* const prefixes = "kmgt";
-  const char* prefix = std::strchr(prefixes, unit[0]);
-  const std::string rest = unit.substr(1);
-  if (prefix == nullptr || (rest != "ib" && rest != "b")) return 0;
-  double factor = 1;
-  for (const char* p = prefixes; p <= prefix; ++p) factor *= rest == "ib" ? 1024 : 1000;
-  return factor;
-}
-
-Status ReadLimit(const std::string& text, Options* options) {
-  if (text.empty()) return OkStatus();
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string unit(end);
-  if (unit == "%" && end != text.c_str()) {
-    options->limit_kind = GMLAKE_LIMIT_FRACTION;
-    options->fraction = number / 100;
-    return OkStatus();
+// A variable that is not set, or empty, leaves the option as it is.
+Status ReadTable(Options* options) {
+  for (const OptionRow& row : OptionTable()) {
+    const std::string name = VariableOf(row);
+    const std::string text = row.is_a_variable ? Variable(name.c_str()) : "";
+    if (text.empty()) continue;
+    const Status read = row.read(name, text, options);
+    if (!read.ok()) return read;
   }
-  const double factor = UnitFactor(unit);
-  if (end == text.c_str() || factor == 0 || !(number >= 0 && number * factor < 9e18)) {
-    return Malformed("GMLAKE_LIMIT=" + text, "bytes, a size (20GiB) or a share (80%)");
-  }
-  options->limit_kind = GMLAKE_LIMIT_BYTES;
-  options->limit = Bytes(static_cast<int64_t>(number * factor));
   return OkStatus();
 }
 
-Status ReadSeconds(const char* name, double* seconds) {
-  const std::string text = Variable(name);
-  if (text.empty()) return OkStatus();
-  char* end = nullptr;
-  *seconds = std::strtod(text.c_str(), &end);
-  if (*end == '\0' && *seconds >= 0 && *seconds <= kMostSeconds) return OkStatus();
-  return Malformed(std::string(name) + "=" + text, "seconds, from 0 to 1,000,000");
-}
-
-Status ReadCount(const char* name, int64_t* count) {
-  const std::string text = Variable(name);
-  if (text.empty()) return OkStatus();
-  char* end = nullptr;
-  errno = 0;
-  *count = std::strtoll(text.c_str(), &end, 10);
-  if (*end == '\0' && errno == 0 && *count >= 1) return OkStatus();
-  return Malformed(std::string(name) + "=" + text, "a number of at least 1");
+Status ReadEnabled(bool* enabled) {
+  const std::string text = Variable("GMLAKE");
+  return text.empty() ? OkStatus() : ReadFlag("GMLAKE", text, enabled);
 }
 
 bool StartsWith(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
-bool IsKnown(const std::string& name) {
-  const auto is_name = [&](const char* known) { return name == known; };
+std::vector<std::string> KnownVariables() {
+  std::vector<std::string> known(std::begin(kBesideTheTable), std::end(kBesideTheTable));
+  for (const OptionRow& row : OptionTable()) {
+    if (row.is_a_variable) known.push_back(VariableOf(row));
+  }
+  std::sort(known.begin(), known.end());
+  return known;
+}
+
+bool IsOurs(const std::string& name) {
   const auto is_prefix = [&](const char* prefix) { return StartsWith(name, prefix); };
-  return std::any_of(std::begin(kKnown), std::end(kKnown), is_name) ||
-         std::any_of(std::begin(kOtherPrefixes), std::end(kOtherPrefixes), is_prefix);
+  return (name == "GMLAKE" || StartsWith(name, "GMLAKE_")) &&
+         std::none_of(std::begin(kOtherPrefixes), std::end(kOtherPrefixes), is_prefix);
 }
 
 Status RejectUnknown() {
+  const std::vector<std::string> known = KnownVariables();
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string text(*variable);
     const std::string name = text.substr(0, text.find('='));
-    if ((name != "GMLAKE" && !StartsWith(name, "GMLAKE_")) || IsKnown(name)) continue;
-    std::string known;
-    for (const char* other : kKnown) known += (known.empty() ? "" : ", ") + std::string(other);
+    if (!IsOurs(name) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string names;
+    for (const std::string& other : known) names += (names.empty() ? "" : ", ") + other;
     return Status(StatusCode::kInvalidArgument,
-                  name + " is not a variable of gmlake_jax; unset it, or correct it to one of " + known);
+                  name + " is not a variable of gmlake_jax; unset it, or correct it to one of " + names);
   }
   return OkStatus();
 }
@@ -157,19 +109,21 @@ Status ReadXlaFraction(Options* options) {
                   "XLA_PYTHON_CLIENT_MEM_FRACTION, the old name");
   }
   const std::string& text = now.empty() ? old : now;
-  if (text.empty() || options->limit_kind != GMLAKE_LIMIT_DEFAULT) return OkStatus();
-  options->limit_kind = GMLAKE_LIMIT_FRACTION;
+  if (text.empty() || options->limit_kind != LimitKind::kDefault) return OkStatus();
+  options->limit_kind = LimitKind::kFraction;
   options->fraction = ParseFraction(text);
   if (options->fraction > 0) return OkStatus();
   return Malformed((now.empty() ? "XLA_PYTHON_CLIENT_MEM_FRACTION=" : "XLA_CLIENT_MEM_FRACTION=") + text,
                    "a fraction above 0 and up to 1, such as 0.75, 0.75+ or 0.75-0.85");
 }
 
-Status ReadPreallocate(Options* options) {
-  const std::string of_xla = Variable("XLA_PYTHON_CLIENT_PREALLOCATE");
-  options->preallocate_is_given = !of_xla.empty() || !Variable("GMLAKE_PREALLOCATE").empty();
-  if (!of_xla.empty()) options->preallocate = of_xla != "false" && of_xla != "False" && of_xla != "0";
-  return ReadFlag("GMLAKE_PREALLOCATE", &options->preallocate);
+// To be called before the table is read: our own variable comes first.
+Status ReadXlaPreallocate(Options* options) {
+  const std::string text = Variable("XLA_PYTHON_CLIENT_PREALLOCATE");
+  if (text.empty()) return OkStatus();
+  options->preallocate_is_given = true;
+  options->preallocate = text != "false" && text != "False" && text != "0";
+  return OkStatus();
 }
 
 Status RejectOtherAllocator() {
@@ -184,16 +138,10 @@ Status RejectOtherAllocator() {
 
 StatusOr<Options> OptionsFromEnvironment() {
   Options options;
-  options.driver_path = Variable("GMLAKE_DRIVER");
-  options.record_path = Variable("GMLAKE_RECORD");
-  options.oom_folder = Variable("GMLAKE_OOM_DIR");
   bool enabled = true;
   for (const Status& read :
-       {RejectUnknown(), RejectOtherAllocator(), ReadFlag("GMLAKE", &enabled),
-        ReadLimit(Variable("GMLAKE_LIMIT"), &options), ReadXlaFraction(&options), ReadPreallocate(&options),
-        ReadFlag("GMLAKE_VERBOSE", &options.verbose), ReadSeconds("GMLAKE_IDLE_TRIM", &options.idle_trim_s),
-        ReadSeconds("GMLAKE_WAIT", &options.wait_s), ReadCount("GMLAKE_RECORD_EVENTS", &options.record_events),
-        Validate(options)}) {
+       {RejectUnknown(), RejectOtherAllocator(), ReadEnabled(&enabled), ReadXlaPreallocate(&options),
+        ReadTable(&options), ReadXlaFraction(&options), Validate(options)}) {
     if (!read.ok()) return read;
   }
   return options;
@@ -201,7 +149,7 @@ StatusOr<Options> OptionsFromEnvironment() {
 
 bool IsSwitchedOff() {
   bool enabled = true;
-  return ReadFlag("GMLAKE", &enabled).ok() && !enabled;
+  return ReadEnabled(&enabled).ok() && !enabled;
 }
 
 std::string ReasonToStepAside() {

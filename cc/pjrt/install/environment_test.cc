@@ -43,7 +43,7 @@ class EnvironmentTest : public testing::Test {
 TEST_F(EnvironmentTest, EmptyMeansTheDefaults) {
   const StatusOr<Options> options = OptionsFromEnvironment();
   ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_DEFAULT);
+  EXPECT_EQ(options->limit_kind, LimitKind::kDefault);
 }
 
 TEST_F(EnvironmentTest, ReadsSizesInTheUsualUnits) {
@@ -61,7 +61,7 @@ TEST_F(EnvironmentTest, ReadsAShareOfTheDevice) {
   Set("GMLAKE_LIMIT", "80%");
   const StatusOr<Options> options = OptionsFromEnvironment();
   ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_FRACTION);
+  EXPECT_EQ(options->limit_kind, LimitKind::kFraction);
   EXPECT_DOUBLE_EQ(options->fraction, 0.8);
 }
 
@@ -154,7 +154,7 @@ TEST_F(EnvironmentTest, XlasFractionIsALimitUnlessOursIsSet) {
     Set("XLA_PYTHON_CLIENT_MEM_FRACTION", text);
     const StatusOr<Options> options = OptionsFromEnvironment();
     ASSERT_TRUE(options.ok()) << text;
-    EXPECT_EQ(options->limit_kind, GMLAKE_LIMIT_FRACTION) << text;
+    EXPECT_EQ(options->limit_kind, LimitKind::kFraction) << text;
     EXPECT_DOUBLE_EQ(options->fraction, share) << text;
   }
   Set("GMLAKE_LIMIT", "4GiB");

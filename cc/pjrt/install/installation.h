@@ -1,4 +1,4 @@
-// Puts us under the stock plugin of this process, once: everything is found and checked first, then changed.
+// Installs the allocator under the stock plugin, once for each process: checks everything first, then changes it.
 #ifndef GMLAKE_PJRT_INSTALL_INSTALLATION_H_
 #define GMLAKE_PJRT_INSTALL_INSTALLATION_H_
 

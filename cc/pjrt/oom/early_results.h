@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -17,24 +18,18 @@ namespace gmlake {
 // changed. Threads: the one that calls. Cost: two reads, unless an allocation failed meanwhile.
 class EarlyResults {
  public:
-  EarlyResults(const PJRT_Api& stock, PJRT_LoadedExecutable_Execute_Args* args);
+  EarlyResults(const PluginClient& plugin, PJRT_LoadedExecutable_Execute_Args* args);
 
   // The text of their error; empty where there is none, or where it is too late to run the program again.
   std::string Failure() const;
   void TakeBack();
 
  private:
-  size_t Count() const;
-  size_t OutputsOf(PJRT_Executable* executable) const;
-  bool IsDeleted(PJRT_Buffer* buffer) const;
   // Empty where the buffer is not in error, or is not known to be yet.
   std::string ErrorOf(PJRT_Buffer* buffer) const;
   std::string ErrorOf(PJRT_Event* event) const;
-  bool IsReady(PJRT_Event* event) const;
-  void Destroy(PJRT_Buffer* buffer) const;
-  void Destroy(PJRT_Event* event) const;
 
-  const PJRT_Api& stock_;
+  const PluginClient& plugin_;
   PJRT_LoadedExecutable_Execute_Args* const args_;
   const int64_t refused_before_;
 };

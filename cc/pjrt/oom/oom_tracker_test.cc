@@ -32,7 +32,7 @@ class OomTrackerTest : public ScriptedCudaTest {
     script().total = size_t{256} << 20;
     Options options;
     options.driver_path = kScriptedCudaPath;
-    options.limit_kind = GMLAKE_LIMIT_BYTES;
+    options.limit_kind = LimitKind::kBytes;
     options.limit = MiB(64);
     registry_ = std::make_unique<DeviceRegistry>(options);
     ASSERT_TRUE(registry_->Serve({}).ok());

@@ -1,7 +1,6 @@
 #include "cc/pjrt/oom/origin_entries.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -15,7 +14,9 @@ namespace {
 
 // Set once, before the first entry is replaced.
 struct NextEntries {
-  PJRT_Api next = {};  // the table as it was before ours came in
+  explicit NextEntries(const PJRT_Api& table) : next(CopyOf(table)) {}
+
+  const PJRT_Api next;  // the table as it was before ours came in
   Origins origins;
 };
 
@@ -32,7 +33,7 @@ void NoteEvent(const PJRT_Event* event, int device) {
 }
 
 void NoteEventOf(const PJRT_Event* event, PJRT_Buffer* buffer) {
-  if (IsWorthwhile()) NoteEvent(event, OrdinalsOf({DeviceOf(buffer)}).front());
+  if (IsWorthwhile()) NoteEvent(event, gated->plugin->OrdinalOf(gated->plugin->DeviceOf(buffer)));
 }
 
 PJRT_Error* ReadyEvent(PJRT_Buffer_ReadyEvent_Args* args) {
@@ -49,8 +50,9 @@ PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
 
 void NoteCompletion(const PJRT_LoadedExecutable_Execute_Args& args) {
   if (args.device_complete_events == nullptr || !IsWorthwhile()) return;
-  const Devices devices = args.execute_device != nullptr ? Devices{args.execute_device} : DevicesOf(args.executable);
-  const std::vector<int> ordinals = OrdinalsOf(devices);
+  const Devices devices =
+      args.execute_device != nullptr ? Devices{args.execute_device} : gated->plugin->DevicesOf(args.executable);
+  const std::vector<int> ordinals = gated->plugin->OrdinalsOf(devices);
   for (size_t i = 0; i < std::min(ordinals.size(), args.num_devices); ++i) {
     NoteEvent(args.device_complete_events[i], ordinals[i]);
   }
@@ -110,8 +112,7 @@ PJRT_Error* DestroyEvent(PJRT_Event_Destroy_Args* args) {
 }  // namespace
 
 Status WrapOriginEntries(PJRT_Api* api, TableEdit* edit) {
-  next_entries = new NextEntries;
-  std::memcpy(&next_entries->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
+  next_entries = new NextEntries(*api);
   return FirstFailure({ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Event_Destroy, FencedEntry<&DestroyEvent>()),
                        ReplaceIfThere(api, edit, &PJRT_Api::PJRT_Event_Await,
                                       FencedEntry<&ErrorOfEvent<&PJRT_Api::PJRT_Event_Await, PJRT_Event_Await_Args>>()),

@@ -10,7 +10,7 @@
 
 namespace gmlake {
 
-// To be called after the doors are in place: the present entries of `api` are called.
+// To be called after the gated entries are in place: the present entries of `api` are called.
 Status WrapOriginEntries(PJRT_Api* api, TableEdit* edit);
 
 // The error of a call that is known by the call.

@@ -1,7 +1,5 @@
 #include "cc/pjrt/oom/retry_entries.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "cc/pjrt/oom/early_results.h"
@@ -9,7 +7,6 @@
 #include "cc/pjrt/oom/origin_entries.h"
 #include "cc/pjrt/plugin/error_maker.h"
 #include "cc/pjrt/plugin/known_plugin_abi.h"
-#include "cc/pjrt/plugin/plugin_client.h"
 
 namespace gmlake {
 namespace {
@@ -18,8 +15,8 @@ constexpr int kMostAttempts = 4;
 
 // Set once, before the first entry is replaced.
 struct NextEntries {
-  PJRT_Api stock = {};
-  PJRT_Api next = {};  // the table as it was before ours came in
+  const PluginClient* plugin;
+  PJRT_Api next;  // the table as it was before ours came in
 };
 
 NextEntries* next_entries = nullptr;
@@ -34,8 +31,8 @@ bool IsRepeatable(const PJRT_LoadedExecutable_Execute_Args& args) { return args.
 template <typename Args>
 HostAnswer AskAbout(const Args& args, const PJRT_Error* error) {
   const bool is_oom_event = error != nullptr && OomTracker::Instance().has_callback() && IsRepeatable(args) &&
-                            IsExhausted(next_entries->stock, error);
-  return is_oom_event ? OomTracker::Instance().AskHost(TextOf(next_entries->stock, error)) : HostAnswer::kNo;
+                            next_entries->plugin->IsExhausted(error);
+  return is_oom_event ? OomTracker::Instance().AskHost(next_entries->plugin->TextOf(error)) : HostAnswer::kNo;
 }
 
 // How often a call is still tried. What was freed for another request meanwhile does not count: each such answer is one
@@ -53,7 +50,7 @@ class Attempts {
 
 void Discard(PJRT_Error* error) {
   ForgetOrigin(error);
-  TakeError(next_entries->stock, error).IgnoreError();
+  next_entries->plugin->TakeError(error).IgnoreError();
 }
 
 template <auto kEntry, typename Args>
@@ -76,7 +73,7 @@ PJRT_Error* Retrying(Args* args) {
 PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   const OomTracker::Call call;
   for (Attempts attempts;;) {
-    EarlyResults results(next_entries->stock, args);
+    EarlyResults results(*next_entries->plugin, args);
     PJRT_Error* const error = TryWhileAnswered<&PJRT_Api::PJRT_LoadedExecutable_Execute>(args, &attempts);
     if (error != nullptr || !OomTracker::Instance().has_callback()) return error;
     const std::string failure = results.Failure();
@@ -90,11 +87,9 @@ PJRT_Error* RetryingExecute(PJRT_LoadedExecutable_Execute_Args* args) {
 
 }  // namespace
 
-Status WrapRetryEntries(const PJRT_Api& stock, PJRT_Api* api, TableEdit* edit) {
-  if (stock.PJRT_Error_GetCode == nullptr) return OkStatus();
-  next_entries = new NextEntries;
-  next_entries->stock = stock;
-  std::memcpy(&next_entries->next, api, std::min(api->struct_size, sizeof(PJRT_Api)));
+Status WrapRetryEntries(const PluginClient* plugin, PJRT_Api* api, TableEdit* edit) {
+  if (plugin->stock().PJRT_Error_GetCode == nullptr) return OkStatus();
+  next_entries = new NextEntries{plugin, CopyOf(*api)};
   return FirstFailure(
       {ReplaceIfThere(api, edit, &PJRT_Api::PJRT_LoadedExecutable_Execute, FencedEntry<&RetryingExecute>()),
        GMLAKE_RETRY(PJRT_Client_BufferFromHostBuffer), GMLAKE_RETRY(PJRT_Buffer_CopyToDevice),

@@ -11,7 +11,7 @@ constexpr const char* kLine =
 
 // Set once, before the first entry is replaced.
 struct Maker {
-  PJRT_Api stock = {};
+  const PluginClient* plugin = nullptr;
   ErrorTexts* texts = nullptr;
   PJRT_Error* spare = nullptr;
 };
@@ -20,19 +20,18 @@ Maker maker;
 
 }  // namespace
 
-Status PrepareErrors(const PJRT_Api& stock, ErrorTexts* texts) {
+Status PrepareErrors(const PluginClient& plugin, ErrorTexts* texts) {
   char line[256];
   std::snprintf(line, sizeof line, kLine, "the host has no memory");
-  maker.stock = stock;
+  maker.plugin = &plugin;
   maker.texts = texts;
-  maker.spare = MakeError(stock, texts, line, kCode);
+  maker.spare = MakeError(plugin, texts, line, kCode);
   if (maker.spare != nullptr) return OkStatus();
   return Status(StatusCode::kNotSupported, "the CUDA plugin accepts calls that it should refuse");
 }
 
-PJRT_Error* MakeError(const PJRT_Api& stock, ErrorTexts* texts, const std::string& text, PJRT_Error_Code code) {
-  PJRT_Device_LocalHardwareId_Args args = {};  // a struct of no size: from a caller older than any
-  PJRT_Error* const error = stock.PJRT_Device_LocalHardwareId(&args);
+PJRT_Error* MakeError(const PluginClient& plugin, ErrorTexts* texts, const std::string& text, PJRT_Error_Code code) {
+  PJRT_Error* const error = plugin.ProvokeError();
   if (error != nullptr) texts->Set(error, text, code);
   return error;
 }
@@ -42,7 +41,7 @@ PJRT_Error* ErrorOfException(const char* what) {
   Attempt([&] {
     char line[512];
     std::snprintf(line, sizeof line, kLine, what);
-    error = MakeError(maker.stock, maker.texts, line, kCode);
+    error = MakeError(*maker.plugin, maker.texts, line, kCode);
   });
   return error != nullptr ? error : maker.spare;
 }

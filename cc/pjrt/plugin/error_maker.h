@@ -8,16 +8,17 @@
 #include "cc/base/status.h"
 #include "cc/pjrt/patch/exception_barrier.h"
 #include "cc/pjrt/plugin/error_texts.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
 // To be called once, before the first entry is replaced. Makes the error that is given out when the host has not even
 // memory for an error; kNotSupported where the plugin makes none.
-Status PrepareErrors(const PJRT_Api& stock, ErrorTexts* texts);
+Status PrepareErrors(const PluginClient& plugin, ErrorTexts* texts);
 
 // An error with this text. The plugin makes it, because it is called with arguments that it must refuse.
-PJRT_Error* MakeError(const PJRT_Api& stock, ErrorTexts* texts, const std::string& text,
+PJRT_Error* MakeError(const PluginClient& plugin, ErrorTexts* texts, const std::string& text,
                       PJRT_Error_Code code = PJRT_Error_Code_FAILED_PRECONDITION);
 
 // The error of a call that an exception ended. Never null, and needs no memory if there is none.

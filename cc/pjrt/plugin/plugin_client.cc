@@ -1,133 +1,234 @@
 #include "cc/pjrt/plugin/plugin_client.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace gmlake {
-namespace {
 
-Status Await(const PJRT_Api& api, PJRT_Event* event) {
-  PJRT_Event_Await_Args wait = {};
-  wait.struct_size = PJRT_Event_Await_Args_STRUCT_SIZE;
-  wait.event = event;
-  Status waited = TakeError(api, api.PJRT_Event_Await(&wait));
-  PJRT_Event_Destroy_Args destroy = {};
-  destroy.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
-  destroy.event = event;
-  const Status destroyed = TakeError(api, api.PJRT_Event_Destroy(&destroy));
-  return waited.ok() ? destroyed : waited;
+PJRT_Api CopyOf(const PJRT_Api& table) {
+  PJRT_Api copy = {};
+  std::memcpy(&copy, &table, std::min(table.struct_size, sizeof(PJRT_Api)));
+  return copy;
 }
 
-Status AwaitReady(const PJRT_Api& api, PJRT_Buffer* buffer) {
-  PJRT_Buffer_ReadyEvent_Args ready = {};
-  ready.struct_size = PJRT_Buffer_ReadyEvent_Args_STRUCT_SIZE;
-  ready.buffer = buffer;
-  const Status asked = TakeError(api, api.PJRT_Buffer_ReadyEvent(&ready));
-  return asked.ok() ? Await(api, ready.event) : asked;
-}
-
-Status Destroy(const PJRT_Api& api, PJRT_Buffer* buffer) {
-  PJRT_Buffer_Destroy_Args destroy = {};
-  destroy.struct_size = PJRT_Buffer_Destroy_Args_STRUCT_SIZE;
-  destroy.buffer = buffer;
-  return TakeError(api, api.PJRT_Buffer_Destroy(&destroy));
-}
-
-StatusOr<Bytes> TemporaryBytes(const PJRT_Api& api, PJRT_Executable* executable) {
-  PJRT_Executable_GetCompiledMemoryStats_Args args = {};
-  args.struct_size = PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE;
-  args.executable = executable;
-  const Status asked = TakeError(api, api.PJRT_Executable_GetCompiledMemoryStats(&args));
-  if (!asked.ok()) return asked;
-  return Bytes(args.temp_size_in_bytes);
-}
-
-}  // namespace
-
-Status TakeError(const PJRT_Api& api, PJRT_Error* error) {
+Status PluginClient::TakeError(PJRT_Error* error) const {
   if (error == nullptr) return OkStatus();
-  const std::string text = TextOf(api, error);
-  PJRT_Error_Destroy_Args destroy = {};
-  destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
-  destroy.error = error;
-  api.PJRT_Error_Destroy(&destroy);
+  const std::string text = TextOf(error);
+  Destroy(error);
   return Status(StatusCode::kDriverError, text);
 }
 
-std::string TextOf(const PJRT_Api& api, const PJRT_Error* error) {
-  PJRT_Error_Message_Args args = {};
-  args.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+void PluginClient::Destroy(PJRT_Error* error) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Error_Destroy);
   args.error = error;
-  api.PJRT_Error_Message(&args);
+  stock_.PJRT_Error_Destroy(&args);
+}
+
+std::string PluginClient::TextOf(const PJRT_Error* error) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Error_Message);
+  args.error = error;
+  stock_.PJRT_Error_Message(&args);
   return std::string(args.message, args.message_size);
 }
 
-bool IsExhausted(const PJRT_Api& api, const PJRT_Error* error) {
-  PJRT_Error_GetCode_Args args = {};
-  args.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE;
+bool PluginClient::IsExhausted(const PJRT_Error* error) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Error_GetCode);
   args.error = error;
-  return TakeError(api, api.PJRT_Error_GetCode(&args)).ok() && args.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
+  return Call(stock_.PJRT_Error_GetCode, &args).ok() && args.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
 }
 
-StatusOr<std::vector<PJRT_Device*>> AddressableDevices(const PJRT_Api& api, PJRT_Client* client) {
-  PJRT_Client_AddressableDevices_Args args = {};
-  args.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
+PJRT_Error* PluginClient::ProvokeError() const {
+  auto args = MakeArgs<PJRT_Device_LocalHardwareId_Args>(0);  // as from a caller older than any
+  return stock_.PJRT_Device_LocalHardwareId(&args);
+}
+
+StatusOr<Devices> PluginClient::AddressableDevices(PJRT_Client* client) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Client_AddressableDevices);
   args.client = client;
-  const Status asked = TakeError(api, api.PJRT_Client_AddressableDevices(&args));
+  const Status asked = Call(stock_.PJRT_Client_AddressableDevices, &args);
   if (!asked.ok()) return asked;
-  return std::vector<PJRT_Device*>(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
+  return Devices(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
 }
 
-int OrdinalOf(const PJRT_Api& api, PJRT_Device* device) {
-  PJRT_Device_LocalHardwareId_Args args = {};
-  args.struct_size = PJRT_Device_LocalHardwareId_Args_STRUCT_SIZE;
-  args.device = device;
-  args.local_hardware_id = -1;
-  const Status asked = TakeError(api, api.PJRT_Device_LocalHardwareId(&args));
-  return asked.ok() ? args.local_hardware_id : -1;
+PJRT_Error* PluginClient::Destroy(PJRT_Client* client) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Client_Destroy);
+  args.client = client;
+  return stock_.PJRT_Client_Destroy(&args);
 }
 
-StatusOr<PJRT_Executable*> ExecutableOf(const PJRT_Api& api, PJRT_LoadedExecutable* loaded) {
-  PJRT_LoadedExecutable_GetExecutable_Args args = {};
-  args.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
-  args.loaded_executable = loaded;
-  const Status asked = TakeError(api, api.PJRT_LoadedExecutable_GetExecutable(&args));
-  if (!asked.ok()) return asked;
-  return args.executable;
-}
-
-void DestroyExecutable(const PJRT_Api& api, PJRT_Executable* executable) {
-  PJRT_Executable_Destroy_Args args = {};
-  args.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
-  args.executable = executable;
-  TakeError(api, api.PJRT_Executable_Destroy(&args)).IgnoreError();
-}
-
-StatusOr<Bytes> TemporaryBytes(const PJRT_Api& api, PJRT_LoadedExecutable* loaded) {
-  if (api.PJRT_LoadedExecutable_GetExecutable == nullptr || api.PJRT_Executable_Destroy == nullptr ||
-      api.PJRT_Executable_GetCompiledMemoryStats == nullptr) {
-    return Status(StatusCode::kNotSupported, "the CUDA plugin does not tell how much memory a program needs");
-  }
-  const StatusOr<PJRT_Executable*> executable = ExecutableOf(api, loaded);
-  if (!executable.ok()) return executable.status();
-  const StatusOr<Bytes> bytes = TemporaryBytes(api, *executable);
-  DestroyExecutable(api, *executable);
-  return bytes;
-}
-
-Status TouchDevice(const PJRT_Api& api, PJRT_Client* client, PJRT_Device* device) {
+Status PluginClient::TouchDevice(PJRT_Client* client, PJRT_Device* device) const {
   const int32_t word = 0;
-  PJRT_Client_BufferFromHostBuffer_Args args = {};
-  args.struct_size = PJRT_Client_BufferFromHostBuffer_Args_STRUCT_SIZE;
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Client_BufferFromHostBuffer);
   args.client = client;
   args.data = &word;
   args.type = PJRT_Buffer_Type_S32;
   args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
   args.device = device;
-  const Status made = TakeError(api, api.PJRT_Client_BufferFromHostBuffer(&args));
+  const Status made = Call(stock_.PJRT_Client_BufferFromHostBuffer, &args);
   if (!made.ok()) return made;
-  const Status sent = Await(api, args.done_with_host_buffer);
-  const Status ready = AwaitReady(api, args.buffer);
-  const Status destroyed = Destroy(api, args.buffer);
-  if (!sent.ok()) return sent;
+  const Status sent = AwaitAndDestroy(args.done_with_host_buffer);
+  const Status ready = AwaitAndDestroy(args.buffer);
+  return sent.ok() ? ready : sent;
+}
+
+Status PluginClient::AwaitAndDestroy(PJRT_Event* event) const {
+  const Status waited = Await(event);
+  const Status destroyed = Destroy(event);
+  return waited.ok() ? destroyed : waited;
+}
+
+Status PluginClient::AwaitAndDestroy(PJRT_Buffer* buffer) const {
+  const StatusOr<PJRT_Event*> event = ReadyEvent(buffer);
+  const Status ready = event.ok() ? AwaitAndDestroy(*event) : event.status();
+  const Status destroyed = Destroy(buffer);
   return ready.ok() ? destroyed : ready;
+}
+
+int PluginClient::OrdinalOf(PJRT_Device* device) const {
+  if (device == nullptr) return -1;
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Device_LocalHardwareId);
+  args.device = device;
+  args.local_hardware_id = -1;
+  return Call(stock_.PJRT_Device_LocalHardwareId, &args).ok() ? args.local_hardware_id : -1;
+}
+
+std::vector<int> PluginClient::OrdinalsOf(const Devices& devices) const {
+  std::vector<int> ordinals;
+  for (PJRT_Device* device : devices) ordinals.push_back(OrdinalOf(device));
+  return ordinals;
+}
+
+PJRT_Device* PluginClient::DeviceOf(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_Device);
+  args.buffer = buffer;
+  return Call(stock_.PJRT_Buffer_Device, &args).ok() ? args.device : nullptr;
+}
+
+Devices PluginClient::DevicesOf(PJRT_Memory* memory) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Memory_AddressableByDevices);
+  args.memory = memory;
+  if (memory == nullptr || !Call(stock_.PJRT_Memory_AddressableByDevices, &args).ok()) return {};
+  return Devices(args.devices, args.devices + args.num_devices);
+}
+
+Devices PluginClient::DevicesOf(PJRT_LoadedExecutable* executable) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_LoadedExecutable_AddressableDevices);
+  args.executable = executable;
+  if (!Call(stock_.PJRT_LoadedExecutable_AddressableDevices, &args).ok()) return {};
+  return Devices(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
+}
+
+Devices PluginClient::DevicesOf(PJRT_AsyncHostToDeviceTransferManager* manager) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_AsyncHostToDeviceTransferManager_Device);
+  args.transfer_manager = manager;
+  if (!Call(stock_.PJRT_AsyncHostToDeviceTransferManager_Device, &args).ok()) return {};
+  return {args.device_out};
+}
+
+// What is behind a loaded executable is ours to destroy.
+template <typename Ask>
+void PluginClient::AskExecutable(PJRT_LoadedExecutable* loaded, Ask ask) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_LoadedExecutable_GetExecutable);
+  args.loaded_executable = loaded;
+  if (!Call(stock_.PJRT_LoadedExecutable_GetExecutable, &args).ok()) return;
+  ask(args.executable);
+  auto destroy = GMLAKE_PLUGIN_ARGS(PJRT_Executable_Destroy);
+  destroy.executable = args.executable;
+  Call(stock_.PJRT_Executable_Destroy, &destroy).IgnoreError();
+}
+
+std::string PluginClient::NameOf(PJRT_LoadedExecutable* loaded) const {
+  std::string name;
+  AskExecutable(loaded, [&](PJRT_Executable* executable) {
+    auto args = GMLAKE_PLUGIN_ARGS(PJRT_Executable_Name);
+    args.executable = executable;
+    if (!Call(stock_.PJRT_Executable_Name, &args).ok()) return;
+    name.assign(args.executable_name, args.executable_name_size);
+  });
+  return name;
+}
+
+size_t PluginClient::NumOutputs(PJRT_LoadedExecutable* loaded) const {
+  size_t count = 0;
+  AskExecutable(loaded, [&](PJRT_Executable* executable) {
+    auto args = GMLAKE_PLUGIN_ARGS(PJRT_Executable_NumOutputs);
+    args.executable = executable;
+    if (Call(stock_.PJRT_Executable_NumOutputs, &args).ok()) count = args.num_outputs;
+  });
+  return count;
+}
+
+bool PluginClient::IsDeleted(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_IsDeleted);
+  args.buffer = buffer;
+  return !Call(stock_.PJRT_Buffer_IsDeleted, &args).ok() || args.is_deleted;
+}
+
+std::optional<size_t> PluginClient::SizeOf(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_OnDeviceSizeInBytes);
+  args.buffer = buffer;
+  if (!Call(stock_.PJRT_Buffer_OnDeviceSizeInBytes, &args).ok()) return std::nullopt;
+  return args.on_device_size_in_bytes;
+}
+
+std::optional<PJRT_Buffer_MemoryLayout> PluginClient::LayoutOf(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_GetMemoryLayout);
+  args.buffer = buffer;
+  if (!Call(stock_.PJRT_Buffer_GetMemoryLayout, &args).ok()) return std::nullopt;
+  return args.layout;
+}
+
+Address PluginClient::AddressOf(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_OpaqueDeviceMemoryDataPointer);
+  args.buffer = buffer;
+  if (!Call(stock_.PJRT_Buffer_OpaqueDeviceMemoryDataPointer, &args).ok()) return Address();
+  return Address(reinterpret_cast<uint64_t>(args.device_memory_ptr));
+}
+
+StatusOr<PJRT_Event*> PluginClient::ReadyEvent(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_ReadyEvent);
+  args.buffer = buffer;
+  const Status asked = Call(stock_.PJRT_Buffer_ReadyEvent, &args);
+  if (!asked.ok()) return asked;
+  return args.event;
+}
+
+Status PluginClient::Destroy(PJRT_Buffer* buffer) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_Destroy);
+  args.buffer = buffer;
+  return Call(stock_.PJRT_Buffer_Destroy, &args);
+}
+
+bool PluginClient::IsReady(PJRT_Event* event) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Event_IsReady);
+  args.event = event;
+  return Call(stock_.PJRT_Event_IsReady, &args).ok() && args.is_ready;
+}
+
+PJRT_Error* PluginClient::ErrorOf(PJRT_Event* event) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Event_Error);
+  args.event = event;
+  return stock_.PJRT_Event_Error(&args);
+}
+
+Status PluginClient::Await(PJRT_Event* event) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Event_Await);
+  args.event = event;
+  return Call(stock_.PJRT_Event_Await, &args);
+}
+
+Status PluginClient::CallWhenReady(PJRT_Event* event, PJRT_Event_OnReadyCallback callback, void* user_arg) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Event_OnReady);
+  args.event = event;
+  args.callback = callback;
+  args.user_arg = user_arg;
+  return Call(stock_.PJRT_Event_OnReady, &args);
+}
+
+Status PluginClient::Destroy(PJRT_Event* event) const {
+  auto args = GMLAKE_PLUGIN_ARGS(PJRT_Event_Destroy);
+  args.event = event;
+  return Call(stock_.PJRT_Event_Destroy, &args);
 }
 
 }  // namespace gmlake

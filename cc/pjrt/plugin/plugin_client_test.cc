@@ -3,18 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 
 namespace gmlake {
 namespace {
 
-constexpr int64_t kTemporary = int64_t{5} << 30;
 constexpr char kText[] = "nobody knows";
+constexpr char kName[] = "jit_step";
 
 // What the entries do, and how many executables are handed out and not given back.
 struct Script {
   bool has_executable = true;
-  bool has_stats = true;
+  bool has_answers = true;
   int executables = 0;
 };
 
@@ -22,6 +23,8 @@ Script script;
 int executable, error;  // only their addresses matter
 
 PJRT_Error* Fail() { return reinterpret_cast<PJRT_Error*>(&error); }
+
+bool IsOurs(const PJRT_Executable* asked) { return asked == reinterpret_cast<PJRT_Executable*>(&executable); }
 
 PJRT_Error* GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args* args) {
   if (!script.has_executable) return Fail();
@@ -31,14 +34,20 @@ PJRT_Error* GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args* args) {
 }
 
 PJRT_Error* DestroyIt(PJRT_Executable_Destroy_Args* args) {
-  if (args->executable == reinterpret_cast<PJRT_Executable*>(&executable)) --script.executables;
+  if (IsOurs(args->executable)) --script.executables;
   return nullptr;
 }
 
-PJRT_Error* GetStats(PJRT_Executable_GetCompiledMemoryStats_Args* args) {
-  if (!script.has_stats || args->executable != reinterpret_cast<PJRT_Executable*>(&executable)) return Fail();
-  args->argument_size_in_bytes = 1;
-  args->temp_size_in_bytes = kTemporary;
+PJRT_Error* GetName(PJRT_Executable_Name_Args* args) {
+  if (!script.has_answers || !IsOurs(args->executable)) return Fail();
+  args->executable_name = kName;
+  args->executable_name_size = std::strlen(kName);
+  return nullptr;
+}
+
+PJRT_Error* CountOutputs(PJRT_Executable_NumOutputs_Args* args) {
+  if (!script.has_answers || !IsOurs(args->executable)) return Fail();
+  args->num_outputs = 3;
   return nullptr;
 }
 
@@ -49,46 +58,48 @@ void GetMessage(PJRT_Error_Message_Args* args) {
 
 PJRT_Api Table() {
   PJRT_Api api = {};
+  api.struct_size = sizeof(api);
   api.PJRT_Error_Message = &GetMessage;
   api.PJRT_Error_Destroy = [](PJRT_Error_Destroy_Args*) {};
   api.PJRT_LoadedExecutable_GetExecutable = &GetExecutable;
   api.PJRT_Executable_Destroy = &DestroyIt;
-  api.PJRT_Executable_GetCompiledMemoryStats = &GetStats;
+  api.PJRT_Executable_Name = &GetName;
+  api.PJRT_Executable_NumOutputs = &CountOutputs;
   return api;
 }
 
-class TemporaryBytesTest : public testing::Test {
+class PluginClientTest : public testing::Test {
  protected:
   void SetUp() override { script = {}; }
   void TearDown() override { EXPECT_EQ(script.executables, 0) << "an executable was not given back"; }
 
-  StatusOr<Bytes> Ask() { return TemporaryBytes(api_, nullptr); }
-
-  PJRT_Api api_ = Table();
+  const PluginClient plugin_{Table()};
 };
 
-TEST_F(TemporaryBytesTest, AreWhatThePluginSaysOfTheProgram) {
-  const StatusOr<Bytes> bytes = Ask();
-  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
-  EXPECT_EQ(*bytes, Bytes(kTemporary));
+TEST_F(PluginClientTest, TellsWhatThePluginSaysOfAProgram) {
+  EXPECT_EQ(plugin_.NameOf(nullptr), kName);
+  EXPECT_EQ(plugin_.NumOutputs(nullptr), 3u);
 }
 
-TEST_F(TemporaryBytesTest, AnErrorOfThePluginIsPassedOn) {
-  script.has_stats = false;
-  EXPECT_EQ(Ask().status().message(), kText);
+TEST_F(PluginClientTest, WhatThePluginDoesNotTellIsNotKnown) {
+  script.has_answers = false;
+  EXPECT_EQ(plugin_.NameOf(nullptr), "");
+  EXPECT_EQ(plugin_.NumOutputs(nullptr), 0u);
   script.has_executable = false;
-  EXPECT_EQ(Ask().status().message(), kText);
+  EXPECT_EQ(plugin_.NameOf(nullptr), "");
+  EXPECT_EQ(plugin_.NumOutputs(nullptr), 0u);
 }
 
-TEST_F(TemporaryBytesTest, ATableWithoutTheEntriesIsNotSupported) {
-  api_.PJRT_Executable_GetCompiledMemoryStats = nullptr;
-  EXPECT_EQ(Ask().status().code(), StatusCode::kNotSupported);
-  api_ = Table();
-  api_.PJRT_Executable_Destroy = nullptr;
-  EXPECT_EQ(Ask().status().code(), StatusCode::kNotSupported);
-  api_ = Table();
-  api_.PJRT_LoadedExecutable_GetExecutable = nullptr;
-  EXPECT_EQ(Ask().status().code(), StatusCode::kNotSupported);
+TEST_F(PluginClientTest, AnErrorBecomesAStatusWithItsText) {
+  EXPECT_EQ(plugin_.TakeError(Fail()).message(), kText);
+  EXPECT_TRUE(plugin_.TakeError(nullptr).ok());
+}
+
+TEST_F(PluginClientTest, ATableOfAnOlderPluginEndsEarlier) {
+  PJRT_Api older = Table();
+  older.struct_size = offsetof(PJRT_Api, PJRT_Executable_Name);
+  EXPECT_EQ(CopyOf(older).PJRT_Executable_Name, nullptr);
+  EXPECT_NE(CopyOf(older).PJRT_Error_Message, nullptr);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ struct CrossHostExtension {
 CrossHostExtension stock_entries = {};
 
 void WatchAll(PJRT_Buffer** buffers, size_t count, PJRT_Device* device) {
-  const std::vector<int> ordinals = OrdinalsOf({device});
+  const std::vector<int> ordinals = gated->plugin->OrdinalsOf({device});
   for (size_t i = 0; i < count; ++i) gated->transfers.WatchBuffer(buffers[i], ordinals);
 }
 
@@ -85,14 +85,14 @@ PJRT_Error* Receive(Args* args) {
 
 Devices Senders(const SendArgs& args) {
   Devices devices;
-  for (size_t i = 0; i < args.num_buffers; ++i) devices.push_back(DeviceOf(args.buffers[i]));
+  for (size_t i = 0; i < args.num_buffers; ++i) devices.push_back(gated->plugin->DeviceOf(args.buffers[i]));
   return devices;
 }
 
 PJRT_Error* Send(SendArgs* args) {
   return PassGate([&] { return Senders(*args); },
                   [&] {
-                    const std::vector<int> ordinals = OrdinalsOf(Senders(*args));
+                    const std::vector<int> ordinals = gated->plugin->OrdinalsOf(Senders(*args));
                     PJRT_Error* const error = stock_entries.send(args);
                     const auto watch = [&] {
                       for (size_t i = 0; i < args->num_buffers; ++i) {
@@ -121,10 +121,7 @@ void Refuse(SendByDescriptorArgs* args, PJRT_Error* refusal) {
   args->callback.when_sent(refusal, /*was_enqueued=*/false, args->callback.user_arg);
   if (IsSpareError(refusal)) return;
   gated->texts->Forget(refusal);
-  PJRT_Error_Destroy_Args destroy = {};
-  destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
-  destroy.error = refusal;
-  gated->stock.PJRT_Error_Destroy(&destroy);
+  gated->plugin->Destroy(refusal);
 }
 
 void StartSending(const SendByDescriptorArgs& args, Sending* sending) {
@@ -135,10 +132,10 @@ void StartSending(const SendByDescriptorArgs& args, Sending* sending) {
 }
 
 void SendByDescriptor(SendByDescriptorArgs* args) {
-  const auto touched = [&] { return Devices{DeviceOf(args->buffer)}; };
+  const auto touched = [&] { return Devices{gated->plugin->DeviceOf(args->buffer)}; };
   Sending* sending = nullptr;
   const auto prepare = [&]() -> PJRT_Error* {
-    sending = new Sending{args->callback, OrdinalsOf(touched())};
+    sending = new Sending{args->callback, gated->plugin->OrdinalsOf(touched())};
     return nullptr;
   };
   PJRT_Error* const refused = PassGate(touched, [&] {

@@ -1,6 +1,6 @@
-// The doors of the plugin's extension for cross-host transfers: arrays sent to and received from devices of other
-// processes, as jax.device_put does where the target is not this process's. They get the same gate as the doors of the
-// table (sleep_entries.h), and each transfer is counted until it is over.
+// The entries of the plugin's extension for cross-host transfers: arrays sent to and received from devices of other
+// processes, as jax.device_put does where the target is not this process's. They get the same gate as the entries of
+// the table (sleep_entries.h), and each transfer is counted until it is over.
 #ifndef GMLAKE_PJRT_SLEEP_CROSS_HOST_ENTRIES_H_
 #define GMLAKE_PJRT_SLEEP_CROSS_HOST_ENTRIES_H_
 
@@ -10,7 +10,7 @@
 
 namespace gmlake {
 
-// Puts a gate into each, if the plugin has the extension. To be called once, when the doors are set up.
+// Puts a gate into each, if the plugin has the extension. To be called once, when the gated entries are set up.
 Status WrapCrossHostEntries(PJRT_Api* api, TableEdit* edit);
 
 }  // namespace gmlake

@@ -9,7 +9,6 @@
 #include "cc/pjrt/oom/origin_entries.h"
 #include "cc/pjrt/plugin/error_maker.h"
 #include "cc/pjrt/plugin/known_plugin_abi.h"
-#include "cc/pjrt/plugin/plugin_client.h"
 #include "cc/pjrt/sleep/cross_host_entries.h"
 #include "cc/pjrt/sleep/sleeping_reader.h"
 
@@ -19,31 +18,37 @@ namespace {
 constexpr size_t kMostListed = 8;  // shared buffers named in one message
 
 Devices EitherOf(PJRT_Device* device, PJRT_Memory* memory) {
-  return device != nullptr ? Devices{device} : DevicesOf(memory);
+  return device != nullptr ? Devices{device} : gated->plugin->DevicesOf(memory);
 }
 
 // The devices that each call would touch.
 Devices Touched(const PJRT_LoadedExecutable_Execute_Args& args) {
-  return args.execute_device != nullptr ? Devices{args.execute_device} : DevicesOf(args.executable);
+  return args.execute_device != nullptr ? Devices{args.execute_device} : gated->plugin->DevicesOf(args.executable);
 }
-Devices Touched(const PJRT_Buffer_CopyRawToHost_Args& args) { return {DeviceOf(args.buffer)}; }
-Devices Touched(const PJRT_Buffer_CopyRawToHostFuture_Args& args) { return {DeviceOf(args.buffer)}; }
-Devices Touched(const PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) { return {DeviceOf(args.buffer)}; }
-Devices Touched(const PJRT_Buffer_CopyToDevice_Args& args) { return {DeviceOf(args.buffer), args.dst_device}; }
+Devices Touched(const PJRT_Buffer_CopyRawToHost_Args& args) { return {gated->plugin->DeviceOf(args.buffer)}; }
+Devices Touched(const PJRT_Buffer_CopyRawToHostFuture_Args& args) { return {gated->plugin->DeviceOf(args.buffer)}; }
+Devices Touched(const PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) {
+  return {gated->plugin->DeviceOf(args.buffer)};
+}
+Devices Touched(const PJRT_Buffer_CopyToDevice_Args& args) {
+  return {gated->plugin->DeviceOf(args.buffer), args.dst_device};
+}
 Devices Touched(const PJRT_Buffer_CopyToMemory_Args& args) {
-  Devices devices = DevicesOf(args.dst_memory);
-  devices.push_back(DeviceOf(args.buffer));
+  Devices devices = gated->plugin->DevicesOf(args.dst_memory);
+  devices.push_back(gated->plugin->DeviceOf(args.buffer));
   return devices;
 }
 Devices Touched(const PJRT_Client_BufferFromHostBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateUninitializedBuffer_Args& args) { return EitherOf(args.device, args.memory); }
 Devices Touched(const PJRT_Client_CreateViewOfDeviceBuffer_Args& args) { return EitherOf(args.device, args.memory); }
-Devices Touched(const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) { return DevicesOf(args.memory); }
+Devices Touched(const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) {
+  return gated->plugin->DevicesOf(args.memory);
+}
 Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
-  return DevicesOf(args.transfer_manager);
+  return gated->plugin->DevicesOf(args.transfer_manager);
 }
 Devices Touched(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
-  return DevicesOf(args.transfer_manager);
+  return gated->plugin->DevicesOf(args.transfer_manager);
 }
 // Which device a program is compiled for is in options that we cannot read. On one that sleeps, the allocator refuses.
 Devices Touched(const PJRT_Client_Compile_Args&) { return {}; }
@@ -54,28 +59,28 @@ Devices Touched(const PJRT_Executable_DeserializeAndLoad_Args&) { return {}; }
 template <typename Args>
 void Follow(const Args&) {}
 void Follow(const PJRT_Buffer_ToHostBuffer_Args& args) {
-  gated->transfers.Watch(args.event, OrdinalsOf({DeviceOf(args.src)}));
+  gated->transfers.Watch(args.event, gated->plugin->OrdinalsOf({gated->plugin->DeviceOf(args.src)}));
 }
 void Follow(const PJRT_Buffer_CopyRawToHost_Args& args) {
-  gated->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.event, gated->plugin->OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyRawToHostFuture_Args& args) {
-  gated->transfers.Watch(args.event, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.event, gated->plugin->OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyToDevice_Args& args) {
-  gated->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+  gated->transfers.WatchBuffer(args.dst_buffer, gated->plugin->OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Buffer_CopyToMemory_Args& args) {
-  gated->transfers.WatchBuffer(args.dst_buffer, OrdinalsOf(Touched(args)));
+  gated->transfers.WatchBuffer(args.dst_buffer, gated->plugin->OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_Client_BufferFromHostBuffer_Args& args) {
-  gated->transfers.WatchBuffer(args.buffer, OrdinalsOf({DeviceOf(args.buffer)}));
+  gated->transfers.WatchBuffer(args.buffer, gated->plugin->OrdinalsOf({gated->plugin->DeviceOf(args.buffer)}));
 }
 void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
-  gated->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.done_with_h2d_transfer, gated->plugin->OrdinalsOf(Touched(args)));
 }
 void Follow(const PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
-  gated->transfers.Watch(args.done_with_h2d_transfer, OrdinalsOf(Touched(args)));
+  gated->transfers.Watch(args.done_with_h2d_transfer, gated->plugin->OrdinalsOf(Touched(args)));
 }
 
 // A copy that is under way all the same, and of whose end we shall not hear.
@@ -101,7 +106,7 @@ constexpr bool kWorksOnBuffers<PJRT_Buffer_CopyRawToHostFuture_Args> = true;
 template <typename Args>
 void NoteFailure(const PJRT_Error* error, const OomTracker::Call& call, const Args& args) {
   Origin origin = call.origin();
-  origin.devices = OrdinalsOf(Touched(args));
+  origin.devices = gated->plugin->OrdinalsOf(Touched(args));
   origin.may_be_older = kWorksOnBuffers<Args>;
   NoteOrigin(error, origin);
 }
@@ -111,7 +116,7 @@ PJRT_Error* Guarded(Args* args) {
   const OomTracker::Call call;
   return PassGate([args] { return Touched(*args); },
                   [&] {
-                    PJRT_Error* const error = (gated->stock.*kEntry)(args);
+                    PJRT_Error* const error = (gated->plugin->stock().*kEntry)(args);
                     if (error == nullptr) FollowOrLose(*args);
                     if (error != nullptr) Attempt([&] { NoteFailure(error, call, *args); });
                     return error;
@@ -127,7 +132,7 @@ PJRT_Error* GuardedLoad(void* args) {
 }
 
 PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
-  PJRT_Error* const error = gated->stock.PJRT_Buffer_ToHostBuffer(args);
+  PJRT_Error* const error = gated->plugin->stock().PJRT_Buffer_ToHostBuffer(args);
   if (error == nullptr && args->dst != nullptr) FollowOrLose(*args);
   return error;
 }
@@ -136,10 +141,10 @@ PJRT_Error* StockToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
 PJRT_Error* ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
   const SleepGate::Passage passage(&gated->gate);
   if (passage.all_open() || args->dst == nullptr) return StockToHostBuffer(args);
-  const int ordinal = OrdinalsOf({DeviceOf(args->src)}).front();
+  const int ordinal = gated->plugin->OrdinalOf(gated->plugin->DeviceOf(args->src));
   if (!gated->gate.is_closed(ordinal)) return StockToHostBuffer(args);
   ServedDevice* const served = gated->registry->Find(ordinal);
-  if (served != nullptr && ReadSleeping(gated->stock, served, args)) return nullptr;
+  if (served != nullptr && ReadSleeping(*gated->plugin, served, args)) return nullptr;
   return RefusalOf(ordinal);
 }
 
@@ -152,7 +157,7 @@ PJRT_Error* IncreaseReferences(PJRT_Buffer_IncreaseExternalReferenceCount_Args* 
 
 PJRT_Error* DecreaseReferences(PJRT_Buffer_DecreaseExternalReferenceCount_Args* args) {
   gated->shared.Drop(args->buffer);
-  return gated->stock.PJRT_Buffer_DecreaseExternalReferenceCount(args);
+  return gated->plugin->stock().PJRT_Buffer_DecreaseExternalReferenceCount(args);
 }
 
 Status PutLoad(PJRT_Api* api, TableEdit* edit) {
@@ -160,14 +165,6 @@ Status PutLoad(PJRT_Api* api, TableEdit* edit) {
   if (entry == nullptr || *entry == nullptr) return OkStatus();
   stock_load = *entry;
   return edit->Replace(entry, FencedEntry<&GuardedLoad>());
-}
-
-Address AddressOf(PJRT_Buffer* buffer) {
-  PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args args = {};
-  args.struct_size = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  const Status asked = TakeError(gated->stock, gated->stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args));
-  return asked.ok() ? Address(reinterpret_cast<uint64_t>(args.device_memory_ptr)) : Address();
 }
 
 std::string Hexadecimal(Address address) {
@@ -194,11 +191,8 @@ Status LostACopy() {
 
 }  // namespace
 
-void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts) {
-  gated = new GatedEntries;
-  gated->stock = stock;
-  gated->registry = registry;
-  gated->texts = texts;
+void PrepareSleepEntries(const PluginClient* plugin, DeviceRegistry* registry, ErrorTexts* texts) {
+  gated = new GatedEntries(plugin, registry, texts);
 }
 
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
@@ -226,13 +220,13 @@ Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit) {
 std::vector<Address> SharedAddresses(ServedDevice* device) {
   std::vector<Address> addresses;
   for (PJRT_Buffer* buffer : gated->shared.All()) {
-    const Address address = AddressOf(buffer);
+    const Address address = gated->plugin->AddressOf(buffer);
     if (device->core().Owns(address)) addresses.push_back(address);
   }
   return addresses;
 }
 
-// One at a time: who is refused opens the doors again, and must not do so to another who is just closing them.
+// One at a time: a call that fails opens the gate again, and must not open one that another call is just closing.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
   if (!gated->all_known.ok()) return gated->all_known;
   if (gated->lost_a_copy.load()) return LostACopy();

@@ -1,7 +1,7 @@
-// The doors through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever
+// The entries through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever
 // would touch it gets an error that says so, and nothing reaches the driver.
 //
-// Which doors: executing, copying from the host, between devices and between processes, making buffers, compiling and
+// Which entries: executing, copying from the host, between devices and between processes, making buffers, compiling and
 // loading (which measure kernels on the device), and taking an address from another library or handing it one. Deleting
 // buffers and asking about them stays possible, and so does reading them: their bytes are on the host
 // (sleeping_reader.h).
@@ -18,16 +18,17 @@
 #include "cc/pjrt/devices/device_registry.h"
 #include "cc/pjrt/patch/table_edit.h"
 #include "cc/pjrt/plugin/error_texts.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
-// To be called once, before the first entry is put in place. `stock` holds the entries as they were.
-void PrepareSleepEntries(const PJRT_Api& stock, DeviceRegistry* registry, ErrorTexts* texts);
-// Puts a gate into each of the doors that `api` has.
+// To be called once, before the first entry is put in place. `plugin` lives for ever.
+void PrepareSleepEntries(const PluginClient* plugin, DeviceRegistry* registry, ErrorTexts* texts);
+// Puts a gate into each of these entries that `api` has.
 Status WrapSleepEntries(PJRT_Api* api, TableEdit* edit);
 
-// Closes the doors to the device and puts it to sleep; on failure they are open again, unless it sleeps all the same.
+// Closes the gate of the device and puts it to sleep. On failure the gate is open again, unless the device sleeps.
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request);
 StatusOr<SleepReport> WakeDevice(ServedDevice* device);
 // Every device that can be woken.

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "cc/pjrt/plugin/plugin_client.h"
-
 namespace gmlake {
 namespace {
 
@@ -16,54 +14,24 @@ std::optional<Order> OrderOf(const PJRT_Buffer_MemoryLayout& layout) {
   return Order(layout.tiled.minor_to_major, layout.tiled.minor_to_major + layout.tiled.minor_to_major_size);
 }
 
-std::optional<Order> DeviceOrder(const PJRT_Api& stock, PJRT_Buffer* buffer) {
-  PJRT_Buffer_GetMemoryLayout_Args args = {};
-  args.struct_size = PJRT_Buffer_GetMemoryLayout_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  if (!TakeError(stock, stock.PJRT_Buffer_GetMemoryLayout(&args)).ok()) return std::nullopt;
-  return OrderOf(args.layout);
-}
-
 // No layout asked for means that of the device.
-bool SameOrder(const PJRT_Api& stock, const PJRT_Buffer_ToHostBuffer_Args& args) {
-  const std::optional<Order> device = DeviceOrder(stock, args.src);
+bool SameOrder(const PluginClient& plugin, const PJRT_Buffer_ToHostBuffer_Args& args) {
+  const std::optional<PJRT_Buffer_MemoryLayout> layout = plugin.LayoutOf(args.src);
+  const std::optional<Order> device = layout.has_value() ? OrderOf(*layout) : std::nullopt;
   if (!device.has_value()) return false;
   return args.host_layout == nullptr || OrderOf(*args.host_layout) == device;
 }
 
-std::optional<size_t> DeviceSize(const PJRT_Api& stock, PJRT_Buffer* buffer) {
-  PJRT_Buffer_OnDeviceSizeInBytes_Args args = {};
-  args.struct_size = PJRT_Buffer_OnDeviceSizeInBytes_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  if (!TakeError(stock, stock.PJRT_Buffer_OnDeviceSizeInBytes(&args)).ok()) return std::nullopt;
-  return args.on_device_size_in_bytes;
-}
-
-void* AddressOf(const PJRT_Api& stock, PJRT_Buffer* buffer) {
-  PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args args = {};
-  args.struct_size = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  return TakeError(stock, stock.PJRT_Buffer_OpaqueDeviceMemoryDataPointer(&args)).ok() ? args.device_memory_ptr
-                                                                                       : nullptr;
-}
-
-// That of the buffer itself, which is ready: the device was idle when it fell asleep.
-PJRT_Event* ReadyEvent(const PJRT_Api& stock, PJRT_Buffer* buffer) {
-  PJRT_Buffer_ReadyEvent_Args args = {};
-  args.struct_size = PJRT_Buffer_ReadyEvent_Args_STRUCT_SIZE;
-  args.buffer = buffer;
-  return TakeError(stock, stock.PJRT_Buffer_ReadyEvent(&args)).ok() ? args.event : nullptr;
-}
-
 }  // namespace
 
-bool ReadSleeping(const PJRT_Api& stock, ServedDevice* device, PJRT_Buffer_ToHostBuffer_Args* args) {
-  const std::optional<size_t> size = DeviceSize(stock, args->src);
-  if (!size.has_value() || *size != args->dst_size || !SameOrder(stock, *args)) return false;
-  const Address address(reinterpret_cast<uint64_t>(AddressOf(stock, args->src)));
+bool ReadSleeping(const PluginClient& plugin, ServedDevice* device, PJRT_Buffer_ToHostBuffer_Args* args) {
+  const std::optional<size_t> size = plugin.SizeOf(args->src);
+  if (!size.has_value() || *size != args->dst_size || !SameOrder(plugin, *args)) return false;
   const Bytes bytes(static_cast<int64_t>(*size));
-  if (!device->core().ReadAsleep(address, bytes, static_cast<char*>(args->dst))) return false;
-  args->event = ReadyEvent(stock, args->src);
+  if (!device->core().ReadAsleep(plugin.AddressOf(args->src), bytes, static_cast<char*>(args->dst))) return false;
+  // The buffer itself is ready: the device was idle when it fell asleep.
+  const StatusOr<PJRT_Event*> ready = plugin.ReadyEvent(args->src);
+  args->event = ready.ok() ? *ready : nullptr;
   return args->event != nullptr;
 }
 

@@ -7,12 +7,13 @@
 #define GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_
 
 #include "cc/pjrt/devices/device_registry.h"
+#include "cc/pjrt/plugin/plugin_client.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
 
 // Does what PJRT_Buffer_ToHostBuffer would; false, and nothing done, where it cannot.
-bool ReadSleeping(const PJRT_Api& stock, ServedDevice* device, PJRT_Buffer_ToHostBuffer_Args* args);
+bool ReadSleeping(const PluginClient& plugin, ServedDevice* device, PJRT_Buffer_ToHostBuffer_Args* args);
 
 }  // namespace gmlake
 

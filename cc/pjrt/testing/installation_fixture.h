@@ -46,16 +46,9 @@ class InstallationTest : public ScriptedCudaTest {
     EXPECT_EQ(status, 0) << "see the child's output above";
   }
 
-  GmlakeOptions Options() {
-    GmlakeOptions options = {};
-    options.struct_size = sizeof(options);
-    options.driver_path = kScriptedCudaPath;
-    return options;
-  }
-
   int Install(const char* path = kScriptedPluginPath) {
-    const GmlakeOptions options = Options();
-    return GmlakeGetApi()->install(path, &options, message_, sizeof(message_));
+    const GmlakeOption driver = {"driver", kScriptedCudaPath};
+    return GmlakeGetApi()->install(path, &driver, 1, message_, sizeof(message_));
   }
 
   PJRT_Client* CreateClient(std::vector<PJRT_NamedValue> options = {}) {
