@@ -27,7 +27,7 @@
 
 namespace gmlake {
 
-// Meets the standard library's BasicLockable, so std::condition_variable_any can wait with it.
+// Meets the standard library's Lockable, so std::condition_variable_any can wait with it.
 class GMLAKE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   Mutex() = default;
@@ -36,6 +36,7 @@ class GMLAKE_THREAD_ANNOTATION(capability("mutex")) Mutex {
 
   void lock() GMLAKE_ACQUIRE() { mutex_.lock(); }
   void unlock() GMLAKE_RELEASE() { mutex_.unlock(); }
+  bool try_lock() GMLAKE_THREAD_ANNOTATION(try_acquire_capability(true)) { return mutex_.try_lock(); }
 
  private:
   std::mutex mutex_;

@@ -22,7 +22,7 @@ namespace gmlake {
 // Model: streams count the work queued on them; an event is a place in that count; a wait between streams is an edge.
 // Invariant: violations() is empty as long as the caller keeps the rules. Thread rule: any thread, one lock.
 // Cost: logarithmic in what exists; for tests.
-class FakeDriver final : public Driver {
+class FakeDriver : public Driver {
  public:
   explicit FakeDriver(Bytes device_memory) : total_(device_memory) {}
 

@@ -127,7 +127,7 @@ class GatedEntriesTest : public InstallationTest {
 
   // Whether somebody else is about to put the device to sleep or to wake it, so that another who wants to must wait.
   static bool IsTaken() {
-    std::mutex& mutex = gated->registry->Find(0)->sleep_mutex();
+    Mutex& mutex = gated->registry->Find(0)->sleep_mutex();
     bool taken = true;
     std::thread([&] {
       taken = !mutex.try_lock();

@@ -9,10 +9,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+
+#include "cc/base/mutex.h"
 
 namespace gmlake {
 
@@ -50,17 +51,17 @@ class OomMailbox {
 
  private:
   // False: another question was answered with "yes" first.
-  bool WaitForTurn(std::unique_lock<std::mutex>* lock);
+  bool WaitForTurn() GMLAKE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<OomNote> question_;  // guarded by mutex_; not yet fetched
-  std::optional<bool> answer_;       // guarded by mutex_
-  bool asking_ = false;              // guarded by mutex_
-  int64_t wakes_ = 0;                // guarded by mutex_
-  int64_t yeses_ = 0;                // guarded by mutex_
-  std::thread::id answerer_;         // guarded by mutex_; who has fetched a question and not yet answered
-  int waiting_ = 0;                  // guarded by mutex_; for their turn
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<OomNote> question_ GMLAKE_GUARDED_BY(mutex_);  // not yet fetched
+  std::optional<bool> answer_ GMLAKE_GUARDED_BY(mutex_);
+  bool asking_ GMLAKE_GUARDED_BY(mutex_) = false;
+  int64_t wakes_ GMLAKE_GUARDED_BY(mutex_) = 0;
+  int64_t yeses_ GMLAKE_GUARDED_BY(mutex_) = 0;
+  std::thread::id answerer_ GMLAKE_GUARDED_BY(mutex_);  // who has fetched a question and not yet answered
+  int waiting_ GMLAKE_GUARDED_BY(mutex_) = 0;           // for their turn
 };
 
 }  // namespace gmlake

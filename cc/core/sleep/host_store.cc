@@ -102,7 +102,7 @@ void HostStore::End(Chunk* chunk, const StatusOr<char*>& memory) {
 StatusOr<char*> HostStore::Await(int64_t index) {
   const MutexLock lock(&mutex_);
   const Chunk& chunk = chunks_[static_cast<size_t>(index)];
-  made_.wait(mutex_, [&] { return chunk.state == State::kMade || chunk.state == State::kFailed; });
+  while (chunk.state != State::kMade && chunk.state != State::kFailed) made_.wait(mutex_);
   if (chunk.state == State::kFailed) return chunk.status;
   return chunk.memory;
 }

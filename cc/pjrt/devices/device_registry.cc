@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cc/base/mutex.h"
 #include "cc/driver/cuda_functions.h"
 #include "cc/pjrt/patch/fork_guard.h"
 
@@ -62,7 +63,7 @@ StatusOr<std::vector<std::unique_ptr<ServedDevice>>> DeviceRegistry::OpenMissing
 Status DeviceRegistry::Serve(const std::vector<int>& ordinals, const ClientWishes& wishes) {
   const StatusOr<Options> options = Adapted(options_, wishes);
   if (!options.ok()) return options.status();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const Status loaded = LoadDriver();
   if (!loaded.ok()) return loaded;
   if (visible_.size() > kMaxDevices) return Status(StatusCode::kNotSupported, "more devices than we can serve");
@@ -147,7 +148,7 @@ void DeviceRegistry::StartHousekeeping() {
 }
 
 void DeviceRegistry::StopHousekeeping() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (housekeeper_ != nullptr) housekeeper_->Stop();
 }
 

@@ -9,10 +9,10 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/driver/driver.h"
 #include "cc/pjrt/devices/housekeeper.h"
@@ -55,19 +55,20 @@ class DeviceRegistry {
   void StopHousekeeping();
 
  private:
-  Status LoadDriver();
+  Status LoadDriver() GMLAKE_REQUIRES(mutex_);
   StatusOr<std::vector<std::unique_ptr<ServedDevice>>> OpenMissing(const std::vector<int>& ordinals,
-                                                                   const Options& options) const;
+                                                                   const Options& options) const
+      GMLAKE_REQUIRES(mutex_);
   bool IsWanted(const CudaDevice& device, const std::vector<int>& ordinals) const;
   void Append(std::unique_ptr<ServedDevice> device);
-  void StartHousekeeping();
+  void StartHousekeeping() GMLAKE_REQUIRES(mutex_);
 
   const Options options_;
 
-  std::mutex mutex_;                          // for Serve
-  std::unique_ptr<CudaFunctions> cuda_;       // guarded by mutex_
-  std::vector<CudaDevice> visible_;           // guarded by mutex_
-  std::unique_ptr<Housekeeper> housekeeper_;  // guarded by mutex_
+  Mutex mutex_;  // for Serve
+  std::unique_ptr<CudaFunctions> cuda_ GMLAKE_GUARDED_BY(mutex_);
+  std::vector<CudaDevice> visible_ GMLAKE_GUARDED_BY(mutex_);
+  std::unique_ptr<Housekeeper> housekeeper_ GMLAKE_GUARDED_BY(mutex_);
 
   std::array<const void*, kMaxDevices> pools_{};
   std::array<std::unique_ptr<ServedDevice>, kMaxDevices> devices_;

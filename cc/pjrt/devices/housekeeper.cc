@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/patch/exception_barrier.h"
 
 namespace gmlake {
@@ -33,7 +34,7 @@ Housekeeper::Housekeeper(std::function<void()> work, std::chrono::milliseconds p
 
 void Housekeeper::Stop() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     stopped_ = true;
   }
   wake_.notify_all();
@@ -46,8 +47,10 @@ void Housekeeper::Run() {
 }
 
 bool Housekeeper::PauseUnlessStopped() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  return !wake_.wait_for(lock, period_, [this] { return stopped_; });
+  const MutexLock lock(&mutex_);
+  const auto end = std::chrono::steady_clock::now() + period_;
+  while (!stopped_ && wake_.wait_until(mutex_, end) == std::cv_status::no_timeout) continue;
+  return !stopped_;
 }
 
 }  // namespace gmlake

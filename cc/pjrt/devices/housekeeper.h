@@ -5,8 +5,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "cc/base/mutex.h"
 
 namespace gmlake {
 
@@ -25,9 +26,9 @@ class Housekeeper {
 
   const std::function<void()> work_;
   const std::chrono::milliseconds period_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopped_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  std::condition_variable_any wake_;
+  bool stopped_ GMLAKE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

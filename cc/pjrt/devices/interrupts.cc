@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "cc/base/mutex.h"
 
 namespace gmlake {
 namespace {
@@ -43,7 +44,7 @@ bool MayStandInFor(Handler handler) {
 class StandIn {
  public:
   void Begin() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     ++watches_;
     const Action current = CurrentAction();
     if (!MayStandInFor(HandlerOf(current))) return;
@@ -54,15 +55,15 @@ class StandIn {
   }
 
   void End() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const bool last = --watches_ == 0;
     if (last && HandlerOf(CurrentAction()) == &CountAndPassOn) sigaction(SIGINT, &displaced_, nullptr);
   }
 
  private:
-  std::mutex mutex_;
-  int watches_ = 0;        // guarded by mutex_
-  Action displaced_ = {};  // guarded by mutex_; the last one
+  Mutex mutex_;
+  int watches_ GMLAKE_GUARDED_BY(mutex_) = 0;
+  Action displaced_ GMLAKE_GUARDED_BY(mutex_) = {};  // the last one
 };
 
 // Never destroyed: a thread may still wait while the process ends.

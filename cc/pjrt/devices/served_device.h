@@ -5,9 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/core/allocator.h"
 #include "cc/driver/cuda_devices.h"
@@ -34,7 +34,7 @@ class ServedDevice {
   Allocator& core() { return core_; }
   TslAllocator& allocator() { return allocator_; }
   // Held by whoever puts the device to sleep or wakes it, with its gate.
-  std::mutex& sleep_mutex() { return sleep_mutex_; }
+  Mutex& sleep_mutex() { return sleep_mutex_; }
 
   StatusOr<DeviceMemory> QueryMemory() { return driver_->QueryMemory(); }
 
@@ -63,7 +63,7 @@ class ServedDevice {
   Allocator core_;
   TslAllocator allocator_;
   TrimPolicy policy_;
-  std::mutex sleep_mutex_;
+  Mutex sleep_mutex_;
   std::atomic<bool> verified_{false};
 };
 

@@ -3,8 +3,9 @@
 #ifndef GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
 #define GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
 
-#include <mutex>
 #include <string>
+
+#include "cc/base/mutex.h"
 
 namespace gmlake {
 
@@ -17,8 +18,8 @@ class Activity {
   std::string line() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::string line_ = "libgmlake_pjrt.so is loaded and not installed";  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::string line_ GMLAKE_GUARDED_BY(mutex_) = "libgmlake_pjrt.so is loaded and not installed";
 };
 
 }  // namespace gmlake

@@ -1,9 +1,9 @@
 #include "cc/pjrt/entries/table_entries.h"
 
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/entries/verification.h"
 #include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/oom/origin_entries.h"
@@ -25,8 +25,8 @@ struct Wrapped {
 
   ErrorTexts texts;
 
-  std::mutex mutex;
-  std::set<PJRT_Client*> clients;  // guarded by mutex; those that were created through us
+  Mutex mutex;
+  std::set<PJRT_Client*> clients GMLAKE_GUARDED_BY(mutex);  // those that were created through us
 };
 
 Wrapped* wrapped = nullptr;
@@ -71,13 +71,13 @@ PJRT_Error* CreateAnew(PJRT_Client_Create_Args* args) {
 }
 
 void Remember(PJRT_Client* client) {
-  const std::lock_guard<std::mutex> lock(wrapped->mutex);
+  const MutexLock lock(&wrapped->mutex);
   wrapped->clients.insert(client);
 }
 
 // True if `client` was created through us and no other such client is left.
 bool ForgetWasLast(PJRT_Client* client) {
-  const std::lock_guard<std::mutex> lock(wrapped->mutex);
+  const MutexLock lock(&wrapped->mutex);
   return wrapped->clients.erase(client) > 0 && wrapped->clients.empty();
 }
 

@@ -4,9 +4,9 @@
 #define GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_
 
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "cc/base/mutex.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -16,24 +16,24 @@ namespace gmlake {
 class SharedBuffers {
  public:
   void Add(PJRT_Buffer* buffer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     ++references_[buffer];
   }
   void Drop(PJRT_Buffer* buffer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const auto found = references_.find(buffer);
     if (found != references_.end() && --found->second == 0) references_.erase(found);
   }
   std::vector<PJRT_Buffer*> All() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     std::vector<PJRT_Buffer*> all;
     for (const auto& [buffer, count] : references_) all.push_back(buffer);
     return all;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<PJRT_Buffer*, int> references_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<PJRT_Buffer*, int> references_ GMLAKE_GUARDED_BY(mutex_);
 };
 
 }  // namespace gmlake

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/entries/table.h"
 #include "cc/pjrt/hook/driver_hook.h"
 #include "cc/pjrt/oom/oom_tracker.h"
@@ -27,7 +28,7 @@ Installation& Installation::Instance() {
 }
 
 Status Installation::Install(const std::string& stock_path, const Options& options) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const StatusOr<StockPlugin> plugin = OpenStockPlugin(stock_path);
   if (!plugin.ok()) return plugin.status();
   if (registry_ == nullptr) return InstallUnder(*plugin, options);
@@ -62,12 +63,12 @@ Status Installation::InstallUnder(const StockPlugin& plugin, const Options& opti
 bool Installation::is_installed() const { return registry() != nullptr; }
 
 DeviceRegistry* Installation::registry() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return registry_.get();
 }
 
 PJRT_Api* Installation::table() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return table_;
 }
 

@@ -3,9 +3,9 @@
 #define GMLAKE_PJRT_INSTALL_INSTALLATION_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "cc/base/mutex.h"
 #include "cc/base/status.h"
 #include "cc/pjrt/devices/device_registry.h"
 #include "cc/pjrt/devices/options.h"
@@ -32,13 +32,13 @@ class Installation {
  private:
   Installation() = default;
 
-  Status InstallUnder(const StockPlugin& plugin, const Options& options);
+  Status InstallUnder(const StockPlugin& plugin, const Options& options) GMLAKE_REQUIRES(mutex_);
 
   Activity activity_;
-  mutable std::mutex mutex_;
-  Status broken_off_;                         // guarded by mutex_
-  PJRT_Api* table_ = nullptr;                 // guarded by mutex_
-  std::unique_ptr<DeviceRegistry> registry_;  // guarded by mutex_; set once
+  mutable Mutex mutex_;
+  Status broken_off_ GMLAKE_GUARDED_BY(mutex_);
+  PJRT_Api* table_ GMLAKE_GUARDED_BY(mutex_) = nullptr;
+  std::unique_ptr<DeviceRegistry> registry_ GMLAKE_GUARDED_BY(mutex_);  // set once
 };
 
 }  // namespace gmlake

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "cc/base/mutex.h"
 #include "cc/driver/device_processes.h"
 #include "cc/pjrt/oom/recording_file.h"
 #include "cc/pjrt/patch/fork_guard.h"
@@ -86,12 +87,12 @@ OomTracker& OomTracker::Instance() {
 }
 
 void OomTracker::SetOptions(const OomOptions& options) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   options_ = options;
 }
 
 OomOptions OomTracker::options() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return options_;
 }
 
@@ -136,7 +137,7 @@ HostAnswer OomTracker::AskHost(const std::string& text) {
   if (callback == nullptr || is_asking || InForkedChild() || current_call.number == 0) return HostAnswer::kNo;
   Refusal refusal;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const Refusal* const found = Newest(text, [](const Refusal& recent) {
       return recent.group.call == current_call.number && recent.group.thread == std::this_thread::get_id();
     });
@@ -195,7 +196,7 @@ void OomTracker::RecordError(ServedDevice* device, Bytes asked, const std::strin
 
 std::string OomTracker::RecordingDue(int ordinal) {
   const Time now = std::chrono::steady_clock::now();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (options_.recording.empty()) return "";
   const auto [last, is_first] = recorded_.try_emplace(ordinal, now);
   if (!is_first && now - last->second < kBetweenRecordings) return "";
@@ -204,7 +205,7 @@ std::string OomTracker::RecordingDue(int ordinal) {
 }
 
 void OomTracker::Keep(Refusal refusal) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   refusal.number = last_number_.load() + 1;
   refusal.time = std::chrono::steady_clock::now();
   if (!refusal.noticed) ++unnoticed_[refusal.group.device];
@@ -214,7 +215,7 @@ void OomTracker::Keep(Refusal refusal) {
 }
 
 std::string OomTracker::NextStem() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (options_.folder.empty() || num_saved_ == kMostSaved) return "";
   return options_.folder + "/gmlake-oom-" + std::to_string(getpid()) + "-" + std::to_string(++num_saved_);
 }
@@ -284,7 +285,7 @@ std::string OomTracker::Claim(const std::string& text, const Origin& origin) {
   std::string line;
   std::string report;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const Refusal* claimed = Find(text, origin);
     if (claimed == nullptr) return "";
     line = claimed->line;
@@ -296,13 +297,13 @@ std::string OomTracker::Claim(const std::string& text, const Origin& origin) {
 }
 
 int64_t OomTracker::NumUnnoticed(int ordinal) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto count = unnoticed_.find(ordinal);
   return count == unnoticed_.end() ? 0 : count->second;
 }
 
 int64_t OomTracker::NumUnnoticedBut(const Group& group) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return std::count_if(recent_.begin(), recent_.end(), [&](const Refusal& refusal) {
     return !refusal.noticed && refusal.group.device == group.device && !(refusal.group == group);
   });

@@ -15,11 +15,11 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/abi/history_api.h"
 #include "cc/pjrt/devices/served_device.h"
 #include "cc/report/oom_event.h"
@@ -127,24 +127,24 @@ class OomTracker {
   // The file of the recording that is to be written now; empty: none, or not so soon again.
   std::string RecordingDue(int ordinal);
   void Keep(Refusal refusal);
-  // The newest refusal that `text` may be about; null: there is none. Under mutex_.
-  const Refusal* Find(const std::string& text, const Origin& origin) const;
-  const Refusal* FindOfCall(const std::string& text, const Origin& origin) const;
-  const Refusal* FindRecent(const std::string& text, const std::vector<int>& devices) const;
+  // The newest refusal that `text` may be about; null: there is none.
+  const Refusal* Find(const std::string& text, const Origin& origin) const GMLAKE_REQUIRES(mutex_);
+  const Refusal* FindOfCall(const std::string& text, const Origin& origin) const GMLAKE_REQUIRES(mutex_);
+  const Refusal* FindRecent(const std::string& text, const std::vector<int>& devices) const GMLAKE_REQUIRES(mutex_);
   template <typename Wanted>
-  const Refusal* Newest(const std::string& text, Wanted wanted) const;
-  void Notice(const Group& group);
+  const Refusal* Newest(const std::string& text, Wanted wanted) const GMLAKE_REQUIRES(mutex_);
+  void Notice(const Group& group) GMLAKE_REQUIRES(mutex_);
   HostAnswer Ask(GmlakeOomCallback callback, const Refusal& refusal) const;
 
   std::atomic<GmlakeOomCallback> callback_{nullptr};
   std::atomic<int64_t> last_number_{0};
 
-  mutable std::mutex mutex_;
-  OomOptions options_;                // guarded by mutex_
-  std::deque<Refusal> recent_;        // guarded by mutex_; newest last
-  std::map<int, int64_t> unnoticed_;  // guarded by mutex_; by ordinal
-  std::map<int, Time> recorded_;      // guarded by mutex_; by ordinal, when the recording was last written
-  int num_saved_ = 0;                 // guarded by mutex_
+  mutable Mutex mutex_;
+  OomOptions options_ GMLAKE_GUARDED_BY(mutex_);
+  std::deque<Refusal> recent_ GMLAKE_GUARDED_BY(mutex_);        // newest last
+  std::map<int, int64_t> unnoticed_ GMLAKE_GUARDED_BY(mutex_);  // by ordinal
+  std::map<int, Time> recorded_ GMLAKE_GUARDED_BY(mutex_);      // by ordinal, when the recording was last written
+  int num_saved_ GMLAKE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace gmlake

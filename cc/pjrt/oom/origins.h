@@ -4,10 +4,10 @@
 #define GMLAKE_PJRT_OOM_ORIGINS_H_
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/oom/oom_tracker.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
@@ -27,12 +27,12 @@ class Origins {
 
  private:
   bool IsEmpty() const { return count_.load(std::memory_order_acquire) == 0; }
-  void Count() { count_.store(errors_.size() + events_.size(), std::memory_order_release); }
+  void Count() GMLAKE_REQUIRES(mutex_) { count_.store(errors_.size() + events_.size(), std::memory_order_release); }
 
   std::atomic<size_t> count_{0};
-  mutable std::mutex mutex_;
-  std::unordered_map<const PJRT_Error*, Origin> errors_;  // guarded by mutex_
-  std::unordered_map<const PJRT_Event*, int> events_;     // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<const PJRT_Error*, Origin> errors_ GMLAKE_GUARDED_BY(mutex_);
+  std::unordered_map<const PJRT_Event*, int> events_ GMLAKE_GUARDED_BY(mutex_);
 };
 
 }  // namespace gmlake

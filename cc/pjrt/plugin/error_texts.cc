@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cc/base/mutex.h"
+
 namespace gmlake {
 
 bool TellsOfExhaustion(const std::string& text) {
@@ -9,7 +11,7 @@ bool TellsOfExhaustion(const std::string& text) {
 }
 
 void ErrorTexts::Append(const std::string& line, PJRT_Error_Message_Args* args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   std::string& text = texts_[args->error];
   if (text.empty()) text = std::string(args->message, args->message_size) + "\n" + line;
   args->message = text.data();
@@ -17,18 +19,18 @@ void ErrorTexts::Append(const std::string& line, PJRT_Error_Message_Args* args) 
 }
 
 void ErrorTexts::Set(const PJRT_Error* error, std::string text, PJRT_Error_Code code) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   ours_[error] = {std::move(text), code};
 }
 
 std::optional<PJRT_Error_Code> ErrorTexts::CodeOf(const PJRT_Error* error) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = ours_.find(error);
   return found == ours_.end() ? std::nullopt : std::optional<PJRT_Error_Code>(found->second.code);
 }
 
 bool ErrorTexts::Answer(PJRT_Error_Message_Args* args) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = ours_.find(args->error);
   if (found == ours_.end()) return false;
   args->message = found->second.text.data();
@@ -37,7 +39,7 @@ bool ErrorTexts::Answer(PJRT_Error_Message_Args* args) const {
 }
 
 bool ErrorTexts::Repeat(PJRT_Error_Message_Args* args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = texts_.find(args->error);
   if (found == texts_.end()) return false;
   args->message = found->second.data();
@@ -46,7 +48,7 @@ bool ErrorTexts::Repeat(PJRT_Error_Message_Args* args) {
 }
 
 void ErrorTexts::Forget(const PJRT_Error* error) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   texts_.erase(error);
   ours_.erase(error);
 }

@@ -3,11 +3,11 @@
 #ifndef GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
 #define GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "cc/base/mutex.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace gmlake {
@@ -37,9 +37,9 @@ class ErrorTexts {
     PJRT_Error_Code code;
   };
 
-  mutable std::mutex mutex_;
-  std::unordered_map<const PJRT_Error*, std::string> texts_;  // guarded by mutex_
-  std::unordered_map<const PJRT_Error*, Own> ours_;           // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<const PJRT_Error*, std::string> texts_ GMLAKE_GUARDED_BY(mutex_);
+  std::unordered_map<const PJRT_Error*, Own> ours_ GMLAKE_GUARDED_BY(mutex_);
 };
 
 }  // namespace gmlake

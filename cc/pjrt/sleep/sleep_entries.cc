@@ -1,9 +1,9 @@
 #include "cc/pjrt/sleep/sleep_entries.h"
 
 #include <cstdio>
-#include <mutex>
 #include <utility>
 
+#include "cc/base/mutex.h"
 #include "cc/pjrt/gates/gated_entries.h"
 #include "cc/pjrt/oom/oom_tracker.h"
 #include "cc/pjrt/oom/origin_entries.h"
@@ -230,7 +230,7 @@ std::vector<Address> SharedAddresses(ServedDevice* device) {
 StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& request) {
   if (!gated->all_known.ok()) return gated->all_known;
   if (gated->lost_a_copy.load()) return LostACopy();
-  const std::lock_guard<std::mutex> lock(device->sleep_mutex());
+  const MutexLock lock(&device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
   const Status closed = gated->gate.Close(device->ordinal(), request.patience);
   if (!closed.ok()) return closed;
@@ -242,7 +242,7 @@ StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& requ
 }
 
 StatusOr<SleepReport> WakeDevice(ServedDevice* device) {
-  const std::lock_guard<std::mutex> lock(device->sleep_mutex());
+  const MutexLock lock(&device->sleep_mutex());
   StatusOr<SleepReport> report = device->core().Wake();
   if (report.ok()) gated->gate.Open(device->ordinal());
   return report;
