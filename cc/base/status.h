@@ -73,4 +73,21 @@ class [[nodiscard]] StatusOr {
 
 }  // namespace gmlake
 
+// Returns from the function with the status of `expression` if that failed.
+#define GMLAKE_RETURN_IF_ERROR(expression)                                                        \
+  do {                                                                                            \
+    if (::gmlake::Status gmlake_status = (expression); !gmlake_status.ok()) return gmlake_status; \
+  } while (false)
+
+// Defines `declaration` with the value of `expression`, a StatusOr; returns from the function with its status if there
+// is none. Two statements: not for the body of an `if` without braces.
+#define GMLAKE_ASSIGN_OR_RETURN(declaration, expression) \
+  GMLAKE_ASSIGN_OR_RETURN_AS(GMLAKE_UNIQUE_NAME(gmlake_value_, __LINE__), declaration, expression)
+#define GMLAKE_ASSIGN_OR_RETURN_AS(name, declaration, expression) \
+  auto name = (expression);                                       \
+  if (!name.ok()) return name.status();                           \
+  declaration = std::move(*name)
+#define GMLAKE_UNIQUE_NAME(prefix, line) GMLAKE_JOIN_NAMES(prefix, line)
+#define GMLAKE_JOIN_NAMES(prefix, line) prefix##line
+
 #endif  // GMLAKE_BASE_STATUS_H_

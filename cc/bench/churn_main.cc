@@ -62,8 +62,7 @@ class Run {
   StatusOr<Outcome> Go(const std::vector<RawEvent>& events) {
     const Clock::time_point start = Clock::now();
     for (const RawEvent& event : events) {
-      Status status = event.op == 0 ? Allocate(event) : Free(event.id);
-      if (!status.ok()) return status;
+      GMLAKE_RETURN_IF_ERROR(event.op == 0 ? Allocate(event) : Free(event.id));
     }
     Status status = work_->Synchronize();
     outcome_.wall_us = Microseconds(Clock::now() - start).count();

@@ -93,8 +93,7 @@ StatusOr<Trace> MakeTrace(std::string name, const std::vector<RawEvent>& raw) {
   if (raw.empty()) return Status(StatusCode::kInvalidArgument, name + ": no events");
   Builder builder(std::move(name), raw.size());
   for (const RawEvent& event : raw) {
-    Status status = builder.Add(event);
-    if (!status.ok()) return status;
+    GMLAKE_RETURN_IF_ERROR(builder.Add(event));
   }
   return builder.Finish();
 }

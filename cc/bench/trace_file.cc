@@ -32,8 +32,7 @@ Status CheckColumns(const std::string& path, const IntegerArrays& arrays) {
 StatusOr<Trace> ReadTrace(const std::string& path) {
   const auto arrays = ReadNpz(path);
   if (!arrays.ok()) return arrays.status();
-  Status status = CheckColumns(path, *arrays);
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(CheckColumns(path, *arrays));
   const auto &op = arrays->at("op"), &id = arrays->at("id"), &size = arrays->at("size");
   const auto &stream = arrays->at("stream"), &time_us = arrays->at("time_us");
   std::vector<RawEvent> events;

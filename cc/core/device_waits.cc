@@ -3,15 +3,14 @@
 namespace gmlake {
 
 Status DeviceWaits::AwaitDevice(Mutex* mutex) {
-  StatusOr<Fence> fence = order_->Record(memory_->epoch());
-  if (!fence.ok()) return fence.status();
+  GMLAKE_ASSIGN_OR_RETURN(Fence fence, order_->Record(memory_->epoch()));
   books_->OnDeviceWait();
   Status done;
   {
     const MutexUnlock unlocked(mutex);
-    done = order_->Wait(&*fence);
+    done = order_->Wait(&fence);
   }
-  if (done.ok()) order_->Prove(*fence);
+  if (done.ok()) order_->Prove(fence);
   return done;
 }
 

@@ -174,8 +174,7 @@ Placement Placer::Remember(const Request& request, const Placement& placement) {
 }
 
 StatusOr<Placement> Placer::MapMore(const Request& request, const Candidate& candidate) {
-  Status status = order_->MayMap(request.stream);
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(order_->MayMap(request.stream));
   if (request.at_home) return candidate.avoids_seams ? PlaceInOwnBlock(request) : Grow(request, Headroom(request));
   return candidate.adds_seam ? StitchOrGrow(request, candidate) : GrowOrStitch(request, candidate);
 }
@@ -190,13 +189,11 @@ StatusOr<Placement> Placer::GrowOrStitch(const Request& request, const Candidate
 }
 
 StatusOr<Placement> Placer::Grow(const Request& request, Bytes most) {
-  StatusOr<Grower::Plan> plan = grower_.Contiguous(request.size);
-  if (!plan.ok()) return plan.status();
-  if (AlignUp(plan->deficit, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
+  GMLAKE_ASSIGN_OR_RETURN(Grower::Plan plan, grower_.Contiguous(request.size));
+  if (AlignUp(plan.deficit, memory_->blocks.granularity()) > most) return OutOfMemory(request.size);
   ChunkId free = kNone;
-  Fill fill = grower_.PlanFill(*plan, InputOf(request));
-  Status status = grower_.Create(&fill, &free);
-  if (!status.ok()) return status;
+  Fill fill = grower_.PlanFill(plan, InputOf(request));
+  GMLAKE_RETURN_IF_ERROR(grower_.Create(&fill, &free));
   return Remember(request, Split(free, Bytes(0), request.size, Way::kGrow));
 }
 
@@ -236,10 +233,9 @@ Address Placer::HomeOf(const Selection& selection) const {
 }
 
 StatusOr<Placement> Placer::Stitch(const Request& request, const StitchPlan& plan) {
-  StatusOr<RangeId> range = mapper_.Map(plan, InputOf(request), request.may_wait);
-  if (!range.ok()) return range.status();
-  memory_->ranges.AddCachedStitch(request.size, *range, plan.offset, request.number);
-  return LeaseFrom(*range, plan.offset, request, Way::kStitch);
+  GMLAKE_ASSIGN_OR_RETURN(RangeId range, mapper_.Map(plan, InputOf(request), request.may_wait));
+  memory_->ranges.AddCachedStitch(request.size, range, plan.offset, request.number);
+  return LeaseFrom(range, plan.offset, request, Way::kStitch);
 }
 
 bool Placer::AddsSeam(const StitchPlan& plan) const {
@@ -271,11 +267,9 @@ StatusOr<Placement> Placer::PlaceInOwnBlock(const Request& request) {
 
 StatusOr<Placement> Placer::GrowOwnBlock(const Request& request, Bytes most) {
   if (request.size > most) return OutOfMemory(request.size);
-  StatusOr<Fill> fill = grower_.PlanAnywhere(request.size, /*scattered=*/false, InputOf(request));
-  if (!fill.ok()) return fill.status();
-  const Status created = grower_.Create(&*fill, nullptr);
-  if (!created.ok()) return created;
-  return TakeHome(request, fill->parts.front().at, Way::kGrow);
+  GMLAKE_ASSIGN_OR_RETURN(Fill fill, grower_.PlanAnywhere(request.size, /*scattered=*/false, InputOf(request)));
+  GMLAKE_RETURN_IF_ERROR(grower_.Create(&fill, nullptr));
+  return TakeHome(request, fill.parts.front().at, Way::kGrow);
 }
 
 Placement Placer::TakeHome(const Request& request, Address home, Way way) {

@@ -59,8 +59,7 @@ StatusOr<SleepReport> SleepControl::Sleep(const SleepRequest& request, Mutex* mu
 }
 
 StatusOr<SleepReport> SleepControl::FallAsleep(const SleepRequest& request, Mutex* mutex) {
-  const Status idle = AwaitIdle(request.patience, mutex);
-  if (!idle.ok()) return idle;
+  GMLAKE_RETURN_IF_ERROR(AwaitIdle(request.patience, mutex));
   const Bytes released = parts_->reclaimer.Trim(Bytes(0));
   StatusOr<SleepReport> report = parts_->sleeper.Sleep(LeasesTagged(request.dropped_tags), mutex);
   if (report.ok()) report->given += released;
@@ -105,15 +104,14 @@ std::unordered_set<ChunkId> SleepControl::LeasesTagged(const std::vector<int32_t
 Status SleepControl::AwaitIdle(std::chrono::milliseconds patience, Mutex* mutex) {
   parts_->waits.AwaitPending(mutex).IgnoreError();  // after a failure, something is still pending
   if (!parts_->pending.empty()) return FreedInCapture();
-  const StatusOr<Fence> fence = parts_->order.Record(parts_->memory.epoch());
-  if (!fence.ok()) return fence.status();
+  GMLAKE_ASSIGN_OR_RETURN(const Fence fence, parts_->order.Record(parts_->memory.epoch()));
   Status done;
   {
     const MutexUnlock unlocked(mutex);
-    done = AwaitFence(*fence, patience);
+    done = AwaitFence(fence, patience);
     if (done.ok()) done = copier_->AwaitDevice();
   }
-  if (done.ok()) parts_->order.Prove(*fence);
+  if (done.ok()) parts_->order.Prove(fence);
   return done;
 }
 
@@ -121,8 +119,7 @@ Status SleepControl::AwaitFence(const Fence& fence, std::chrono::milliseconds pa
   const auto deadline = std::chrono::steady_clock::now() +
                         std::clamp<std::chrono::milliseconds>(patience, std::chrono::milliseconds(0), kLongest);
   for (const StreamEnd& end : fence.events) {
-    const Status done = AwaitEnd(*end, deadline);
-    if (!done.ok()) return done;
+    GMLAKE_RETURN_IF_ERROR(AwaitEnd(*end, deadline));
   }
   return OkStatus();
 }

@@ -20,8 +20,7 @@ std::vector<CudaBlockKind> SharingLadder(bool fabric, bool file_descriptor) {
 
 Status MapWithAccess(const CudaFunctions& cuda, CUdevice device, CUdeviceptr address, size_t size,
                      CUmemGenericAllocationHandle block) {
-  Status mapped = ToStatus(cuda, cuda.cuMemMap(address, size, 0, block, 0), "cuMemMap");
-  if (!mapped.ok()) return mapped;
+  GMLAKE_RETURN_IF_ERROR(ToStatus(cuda, cuda.cuMemMap(address, size, 0, block, 0), "cuMemMap"));
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device;

@@ -19,15 +19,13 @@ void* DefaultPool(const CudaFunctions& cuda, CUdevice device) {
 
 StatusOr<CudaDevice> Describe(const CudaFunctions& cuda, int ordinal) {
   CUdevice device = 0;
-  const Status got = ToStatus(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet");
-  if (!got.ok()) return got;
+  GMLAKE_RETURN_IF_ERROR(ToStatus(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet"));
   char name[128] = "unknown device";
   cuda.cuDeviceGetName(name, sizeof(name), device);
   char bus_id[32] = "";
   cuda.cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), device);
   size_t total = 0;
-  const Status sized = ToStatus(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
-  if (!sized.ok()) return sized;
+  GMLAKE_RETURN_IF_ERROR(ToStatus(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem"));
   CudaDevice result;
   result.ordinal = ordinal;
   result.name = name;
@@ -42,13 +40,11 @@ StatusOr<CudaDevice> Describe(const CudaFunctions& cuda, int ordinal) {
 
 StatusOr<std::vector<CudaDevice>> ListCudaDevices(const CudaFunctions& cuda) {
   int count = 0;
-  const Status counted = ToStatus(cuda, cuda.cuDeviceGetCount(&count), "cuDeviceGetCount");
-  if (!counted.ok()) return counted;
+  GMLAKE_RETURN_IF_ERROR(ToStatus(cuda, cuda.cuDeviceGetCount(&count), "cuDeviceGetCount"));
   std::vector<CudaDevice> devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    StatusOr<CudaDevice> device = Describe(cuda, ordinal);
-    if (!device.ok()) return device.status();
-    devices.push_back(*device);
+    GMLAKE_ASSIGN_OR_RETURN(CudaDevice device, Describe(cuda, ordinal));
+    devices.push_back(device);
   }
   return devices;
 }

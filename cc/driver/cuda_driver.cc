@@ -35,17 +35,14 @@ bool HasVirtualMemory(const CudaFunctions& cuda, CUdevice device) {
 
 StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::Open(const CudaFunctions& cuda, int ordinal) {
   CUdevice device = 0;
-  const Status found = ToStatus(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet");
-  if (!found.ok()) return found;
+  GMLAKE_RETURN_IF_ERROR(ToStatus(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet"));
   if (!HasVirtualMemory(cuda, device)) return NoVirtualMemory(ordinal);
   CUcontext context = nullptr;
   const CUresult retained = cuda.cuDevicePrimaryCtxRetain(&context, device);
   if (retained != CUDA_SUCCESS) return ToStatus(cuda, retained, "cuDevicePrimaryCtxRetain");
   std::unique_ptr<CudaDriver> driver(new CudaDriver(cuda, device, context));
-  const Status sized = driver->ReadGranularity();
-  if (!sized.ok()) return sized;
-  const Status chosen = driver->ChooseBlockKind();
-  if (!chosen.ok()) return chosen;
+  GMLAKE_RETURN_IF_ERROR(driver->ReadGranularity());
+  GMLAKE_RETURN_IF_ERROR(driver->ChooseBlockKind());
   driver->FindPeers();
   return driver;
 }
@@ -159,11 +156,10 @@ StatusOr<CUevent> CudaDriver::TakeEvent() {
 
 StatusOr<EventHandle> CudaDriver::RecordEvent(StreamHandle stream) {
   const CudaCallScope scope(cuda_, context_);
-  const StatusOr<CUevent> event = TakeEvent();
-  if (!event.ok()) return event.status();
-  const CUresult result = cuda_.cuEventRecord(*event, Raw(stream));
-  if (result == CUDA_SUCCESS) return EventHandle{*event};
-  DestroyEvent(EventHandle{*event});
+  GMLAKE_ASSIGN_OR_RETURN(const CUevent event, TakeEvent());
+  const CUresult result = cuda_.cuEventRecord(event, Raw(stream));
+  if (result == CUDA_SUCCESS) return EventHandle{event};
+  DestroyEvent(EventHandle{event});
   return ToStatus(cuda_, result, "cuEventRecord");
 }
 

@@ -20,13 +20,10 @@ StatusOr<void*> OpenCudaLibrary(const std::string& path) {
 }
 
 StatusOr<CudaFunctions> LoadCuda(const std::string& path) {
-  const StatusOr<void*> library = OpenCudaLibrary(path);
-  if (!library.ok()) return library.status();
+  GMLAKE_ASSIGN_OR_RETURN(void* const library, OpenCudaLibrary(path));
   CudaFunctions table;
-  const Status resolved = table.Resolve(*library);
-  if (!resolved.ok()) return resolved;
-  const Status started = ToStatus(table, table.cuInit(0), "cuInit");
-  if (!started.ok()) return started;
+  GMLAKE_RETURN_IF_ERROR(table.Resolve(library));
+  GMLAKE_RETURN_IF_ERROR(ToStatus(table, table.cuInit(0), "cuInit"));
   return table;
 }
 

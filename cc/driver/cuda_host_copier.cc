@@ -44,8 +44,7 @@ CudaHostCopier::~CudaHostCopier() {
 Status CudaHostCopier::Open() {
   if (context_ == nullptr) {
     CUdevice device = 0;
-    const Status found = ToStatus(cuda_, cuda_.cuDeviceGet(&device, ordinal_), "cuDeviceGet");
-    if (!found.ok()) return found;
+    GMLAKE_RETURN_IF_ERROR(ToStatus(cuda_, cuda_.cuDeviceGet(&device, ordinal_), "cuDeviceGet"));
     const CUresult retained = cuda_.cuDevicePrimaryCtxRetain(&context_, device);
     if (retained != CUDA_SUCCESS) return ToStatus(cuda_, retained, "cuDevicePrimaryCtxRetain");
   }
@@ -104,8 +103,7 @@ Status CudaHostCopier::Finish() {
 }
 
 Status CudaHostCopier::AwaitDevice() {
-  const Status opened = Open();
-  if (!opened.ok()) return opened;
+  GMLAKE_RETURN_IF_ERROR(Open());
   const CudaContextScope scope(cuda_, context_);
   return ToStatus(cuda_, cuda_.cuCtxSynchronize(), "cuCtxSynchronize");
 }

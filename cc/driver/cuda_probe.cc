@@ -23,12 +23,10 @@ class ProbeMemory {
   }
 
   Status Build() {
-    StatusOr<Address> address = driver_->Reserve(granule_ * 2);
-    if (!address.ok()) return address.status();
-    address_ = *address;
+    GMLAKE_ASSIGN_OR_RETURN(Address address, driver_->Reserve(granule_ * 2));
+    address_ = address;
     for (int i = 0; i < 2; ++i) {
-      const Status added = AddGranule();
-      if (!added.ok()) return added;
+      GMLAKE_RETURN_IF_ERROR(AddGranule());
     }
     return driver_->SetAccess(address_, granule_ * 2);
   }
@@ -38,10 +36,9 @@ class ProbeMemory {
 
  private:
   Status AddGranule() {
-    StatusOr<BlockHandle> block = driver_->Create(granule_);
-    if (!block.ok()) return block.status();
-    blocks_.push_back(*block);
-    Status mapped = driver_->Map(address_ + granule_ * mapped_, granule_, *block);
+    GMLAKE_ASSIGN_OR_RETURN(BlockHandle block, driver_->Create(granule_));
+    blocks_.push_back(block);
+    Status mapped = driver_->Map(address_ + granule_ * mapped_, granule_, block);
     if (mapped.ok()) ++mapped_;
     return mapped;
   }
@@ -71,8 +68,7 @@ Status CudaDriver::WriteAndReadBack(Address address, Bytes size) {
 
 Status CudaDriver::Probe() {
   ProbeMemory memory(this);
-  const Status built = memory.Build();
-  if (!built.ok()) return built;
+  GMLAKE_RETURN_IF_ERROR(memory.Build());
   return WriteAndReadBack(memory.address(), memory.size());
 }
 

@@ -61,9 +61,8 @@ struct CudaWork::State {
 StatusOr<std::unique_ptr<CudaWork>> CudaWork::Open(const CudaFunctions& cuda, const std::string& path, int ordinal,
                                                    Bytes pool_limit) {
   auto state = std::make_unique<State>(cuda);
-  const StatusOr<void*> library = OpenCudaLibrary(path);
-  if (!library.ok()) return library.status();
-  Status status = state->work.Resolve(*library);
+  GMLAKE_ASSIGN_OR_RETURN(void* const library, OpenCudaLibrary(path));
+  Status status = state->work.Resolve(library);
   if (status.ok()) status = state->MakeContext(ordinal);
   if (status.ok()) {
     status = state->Check(state->work.cuStreamCreate(&state->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -104,10 +103,9 @@ Status CudaWork::Synchronize() {
 
 StatusOr<Address> CudaWork::AllocateFromPool(Bytes size) {
   CUdeviceptr address = 0;
-  const Status status = state_->Check(
+  GMLAKE_RETURN_IF_ERROR(state_->Check(
       state_->work.cuMemAllocFromPoolAsync(&address, static_cast<size_t>(size.count()), state_->pool, state_->stream),
-      "cuMemAllocFromPoolAsync");
-  if (!status.ok()) return status;
+      "cuMemAllocFromPoolAsync"));
   return Address(address);
 }
 

@@ -146,8 +146,7 @@ std::vector<FakeDriver::Extent> FakeDriver::Resolve(Address address, Bytes size)
 StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
   if (on_create_) on_create_();
   const MutexLock lock(&mutex_);
-  Status status = Enter("create");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("create"));
   if (size <= Bytes(0) || size % granularity() != Bytes(0))
     return Violate("create of a size that is no multiple of the granularity");
   if (Used() + foreign_ + size > total_) return Status(StatusCode::kOutOfMemory, "the device is full");
@@ -158,8 +157,7 @@ StatusOr<BlockHandle> FakeDriver::Create(Bytes size) {
 
 Status FakeDriver::Release(BlockHandle block) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("release");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("release"));
   const auto found = blocks_.find(block.value);
   if (found == blocks_.end() || found->second.released) return Violate("release of a block that is not held");
   found->second.released = true;
@@ -169,8 +167,7 @@ Status FakeDriver::Release(BlockHandle block) {
 
 StatusOr<Address> FakeDriver::Reserve(Bytes size) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("reserve");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("reserve"));
   if (size <= Bytes(0) || size % granularity() != Bytes(0))
     return Violate("reserve of a size that is no multiple of the granularity");
   if (addresses_ - reserved_ < size) return Status(StatusCode::kOutOfMemory, "the device has no addresses left");
@@ -182,8 +179,7 @@ StatusOr<Address> FakeDriver::Reserve(Bytes size) {
 
 Status FakeDriver::FreeAddress(Address address, Bytes size) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("free address");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("free address"));
   const auto found = reservations_.find(address);
   if (found == reservations_.end() || found->second != size)
     return Violate("addresses freed that were not reserved so");
@@ -195,8 +191,7 @@ Status FakeDriver::FreeAddress(Address address, Bytes size) {
 
 Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("map");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("map"));
   const auto found = blocks_.find(block.value);
   if (found == blocks_.end() || found->second.released) return Violate("map of a block that is not held");
   if (found->second.size != size) return Violate("map of a part of a block");
@@ -210,8 +205,7 @@ Status FakeDriver::Map(Address address, Bytes size, BlockHandle block) {
 
 Status FakeDriver::SetAccess(Address address, Bytes size) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("set access");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("set access"));
   const std::vector<Mappings::iterator> tiles = Tiles(address, size);
   if (tiles.empty()) return Violate("access set to something else than whole mappings");
   if (!Reserved(address, size)) return Violate("access set across two reservations");
@@ -254,8 +248,7 @@ StatusOr<EventHandle> FakeDriver::RecordEvent(StreamHandle stream) {
 
 StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
   const MutexLock lock(&mutex_);
-  Status status = Enter("query event");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("query event"));
   const auto found = events_.find(event.value);
   if (found == events_.end()) return Violate("query of an event that was never recorded");
   return streams_[found->second.stream].finished >= found->second.number;
@@ -264,8 +257,7 @@ StatusOr<bool> FakeDriver::IsComplete(EventHandle event) {
 Status FakeDriver::WaitOnHost(EventHandle event) {
   if (on_wait_) on_wait_();
   const MutexLock lock(&mutex_);
-  Status status = Enter("wait on host");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("wait on host"));
   const auto found = events_.find(event.value);
   if (found == events_.end()) return Violate("wait for an event that was never recorded");
   Finish(found->second.stream, found->second.number);
@@ -275,8 +267,7 @@ Status FakeDriver::WaitOnHost(EventHandle event) {
 Status FakeDriver::WaitOnDevice() {
   if (on_wait_) on_wait_();
   const MutexLock lock(&mutex_);
-  Status status = Enter("wait on device");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("wait on device"));
   const bool captured =
       std::any_of(streams_.begin(), streams_.end(), [](const auto& entry) { return entry.second.capturing; });
   if (captured) return Status(StatusCode::kFailedPrecondition, "the device cannot be waited for during a capture");
@@ -313,8 +304,7 @@ StatusOr<bool> FakeDriver::IsCapturing(StreamHandle stream) {
 
 StatusOr<DeviceMemory> FakeDriver::QueryMemory() {
   const MutexLock lock(&mutex_);
-  Status status = Enter("query memory");
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Enter("query memory"));
   return DeviceMemory{total_ - Used() - foreign_, total_};
 }
 

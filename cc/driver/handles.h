@@ -26,9 +26,8 @@ class ScopedEvent {
   }
 
   static StatusOr<ScopedEvent> Record(Driver* driver, StreamHandle stream) {
-    StatusOr<EventHandle> event = driver->RecordEvent(stream);
-    if (!event.ok()) return event.status();
-    return ScopedEvent(driver, *event);
+    GMLAKE_ASSIGN_OR_RETURN(EventHandle event, driver->RecordEvent(stream));
+    return ScopedEvent(driver, event);
   }
 
   bool recorded() const { return event_.value != nullptr; }

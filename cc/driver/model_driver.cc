@@ -190,8 +190,7 @@ Status ModelDriver::CheckEvent(EventHandle event) {
 
 StatusOr<bool> ModelDriver::IsComplete(EventHandle event) {
   const Call call(this);
-  Status status = CheckEvent(event);
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(CheckEvent(event));
   return true;
 }
 

@@ -130,8 +130,9 @@ class GatedEntriesTest : public InstallationTest {
     Mutex& mutex = gated->registry->Find(0)->sleep_mutex();
     bool taken = true;
     std::thread([&] {
-      taken = !mutex.try_lock();
-      if (!taken) mutex.unlock();
+      if (!mutex.try_lock()) return;
+      taken = false;
+      mutex.unlock();
     }).join();
     return taken;
   }

@@ -24,9 +24,8 @@ StatusOr<std::string> FindStockPlugin() {
 Status InstallFromEnvironment(const std::string& path) {
   const std::string reason = gmlake::ReasonToStepAside();
   if (!reason.empty()) return Status(gmlake::StatusCode::kNotSupported, reason);
-  const StatusOr<gmlake::Options> options = gmlake::OptionsFromEnvironment();
-  if (!options.ok()) return options.status();
-  return gmlake::Installation::Instance().Install(path, *options);
+  GMLAKE_ASSIGN_OR_RETURN(const gmlake::Options options, gmlake::OptionsFromEnvironment());
+  return gmlake::Installation::Instance().Install(path, options);
 }
 
 const PJRT_Api* StockTable(const std::string& path) {

@@ -49,9 +49,8 @@ PatternChurn::PatternChurn(Driver* driver, PatternWriter* ink, PatternChurnOptio
 
 StatusOr<PatternChurnReport> PatternChurn::Run() {
   for (int i = 0; i < options_.streams; ++i) {
-    const StatusOr<StreamHandle> stream = ink_->NewStream();
-    if (!stream.ok()) return stream.status();
-    streams_.push_back(*stream);
+    GMLAKE_ASSIGN_OR_RETURN(const StreamHandle stream, ink_->NewStream());
+    streams_.push_back(stream);
   }
   Status status;
   {
@@ -143,8 +142,7 @@ Status PatternChurn::PaintByGraph(Lease* lease) {
 Status PatternChurn::Replay() {
   for (const Lease& lease : leases_) {
     if (lease.graph.value == nullptr) continue;
-    const Status status = ink_->Replay(lease.graph, streams_[lease.stream]);
-    if (!status.ok()) return status;
+    GMLAKE_RETURN_IF_ERROR(ink_->Replay(lease.graph, streams_[lease.stream]));
     ++report_.replays;
   }
   return OkStatus();
@@ -163,12 +161,10 @@ Status PatternChurn::Drop(size_t index) {
 }
 
 Status PatternChurn::CheckAndFree(const Lease& lease, size_t stream) {
-  const StatusOr<std::vector<Alias>> aliases = audit_.AliasesOf(lease.address, lease.size);
-  if (!aliases.ok()) return aliases.status();
+  GMLAKE_ASSIGN_OR_RETURN(const std::vector<Alias> aliases, audit_.AliasesOf(lease.address, lease.size));
   Bytes offset;
-  for (const Alias& alias : *aliases) {
-    Status status = ink_->Check(alias.address, alias.size, offset, lease.owner, streams_[stream]);
-    if (!status.ok()) return status;
+  for (const Alias& alias : aliases) {
+    GMLAKE_RETURN_IF_ERROR(ink_->Check(alias.address, alias.size, offset, lease.owner, streams_[stream]));
     if (alias.mappings > 1) report_.checked_shared += alias.size;
     offset += alias.size;
   }
@@ -193,9 +189,8 @@ Status PatternChurn::RetireStream(size_t stream) {
   if (status.ok()) status = allocator_.RetireStream(streams_[stream]);
   if (status.ok()) status = ink_->DestroyStream(streams_[stream]);
   if (!status.ok()) return status;
-  const StatusOr<StreamHandle> fresh = ink_->NewStream();
-  if (!fresh.ok()) return fresh.status();
-  streams_[stream] = *fresh;
+  GMLAKE_ASSIGN_OR_RETURN(const StreamHandle fresh, ink_->NewStream());
+  streams_[stream] = fresh;
   ++report_.retired_streams;
   return OkStatus();
 }
@@ -207,9 +202,8 @@ Status PatternChurn::Order(size_t later, size_t earlier) {
 
 // Waits for the device, and looks whether all is well so far.
 Status PatternChurn::Pause() {
-  const StatusOr<int64_t> wrong = ink_->WrongWords();
-  if (!wrong.ok()) return wrong.status();
-  report_.wrong_words = *wrong;
+  GMLAKE_ASSIGN_OR_RETURN(const int64_t wrong, ink_->WrongWords());
+  report_.wrong_words = wrong;
   report_.broken = allocator_.CheckInvariants();
   return OkStatus();
 }

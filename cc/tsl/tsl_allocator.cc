@@ -24,9 +24,8 @@ StatusOr<void*> TslAllocator::AllocateOnStream(size_t alignment, size_t num_byte
   constexpr size_t kMost = std::numeric_limits<int64_t>::max();  // no device has so many, so the core refuses them
   const Bytes size(static_cast<int64_t>(std::min(num_bytes, kMost)));
   if (alignment > kCoreAlignment) return AllocateShifted(alignment, size, stream);
-  const StatusOr<Address> address = allocator_->Allocate(size, stream);
-  if (!address.ok()) return address.status();
-  return ToPointer(*address);
+  GMLAKE_ASSIGN_OR_RETURN(const Address address, allocator_->Allocate(size, stream));
+  return ToPointer(address);
 }
 
 // The core's alignment does not suffice: ask for so much more that an aligned address lies inside.
@@ -34,11 +33,10 @@ StatusOr<void*> TslAllocator::AllocateShifted(size_t alignment, Bytes size, Stre
   const Bytes padding(static_cast<int64_t>(alignment - kCoreAlignment));
   const Bytes most(
       std::numeric_limits<int64_t>::max());  // no device has so many, so the core refuses what would overflow
-  const StatusOr<Address> lease = allocator_->Allocate(std::min(size, most - padding) + padding, stream);
-  if (!lease.ok()) return lease.status();
-  const Address aligned = AlignUp(*lease, alignment);
+  GMLAKE_ASSIGN_OR_RETURN(const Address lease, allocator_->Allocate(std::min(size, most - padding) + padding, stream));
+  const Address aligned = AlignUp(lease, alignment);
   const MutexLock lock(&mutex_);
-  shifted_[aligned.value()] = Shifted{*lease, size};
+  shifted_[aligned.value()] = Shifted{lease, size};
   num_shifted_.fetch_add(1, std::memory_order_release);
   return ToPointer(aligned);
 }

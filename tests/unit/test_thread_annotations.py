@@ -21,7 +21,7 @@ SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cc").rgl
 
 @cache
 def builtin_headers():
-    """The wheel of libclang has no stddef.h and the like; those of the compiler do."""
+    """The wheel of libclang lacks the compiler's own headers, so it gets those of the compiler that is here."""
     found = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True, check=True)
     return ["-isystem", found.stdout.strip()]
 

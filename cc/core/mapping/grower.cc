@@ -77,8 +77,7 @@ Fill::Part Grower::PartIn(ChunkId hole, Bytes amount, const GrowthInput& input) 
 Status Grower::Create(Fill* fill, ChunkId* chunk) {
   std::vector<BlockHandle> handles;
   MemoryTransaction transaction(driver_, memory_);
-  const Status created = Execute(fill, transaction.steps(), &handles);
-  if (!created.ok()) return created;
+  GMLAKE_RETURN_IF_ERROR(Execute(fill, transaction.steps(), &handles));
   transaction.Commit();
   Register(*fill, handles, chunk);
   return OkStatus();
@@ -95,11 +94,9 @@ Status Grower::Execute(Fill* fill, Transaction* transaction, std::vector<BlockHa
 Status Grower::ExecutePart(const Fill::Part& part, Transaction* transaction, std::vector<BlockHandle>* handles) {
   Address at = part.at;
   for (Bytes size : part.sizes) {
-    StatusOr<BlockHandle> block = transaction->Create(size);
-    if (!block.ok()) return block.status();
-    Status mapped = transaction->Map(at, size, *block);
-    if (!mapped.ok()) return mapped;
-    handles->push_back(*block);
+    GMLAKE_ASSIGN_OR_RETURN(BlockHandle block, transaction->Create(size));
+    GMLAKE_RETURN_IF_ERROR(transaction->Map(at, size, block));
+    handles->push_back(block);
     at = at + size;
   }
   return transaction->SetAccess(part.at, part.size);
@@ -111,10 +108,9 @@ Status Grower::ReserveRange(Fill* fill, Transaction* transaction) const {
   const Bytes least = fill->parts.front().size + memory_->blocks.granularity();
   const Bytes most = std::max(least, AddressesLeft(*memory_));
   const auto reserve = [transaction](Bytes size) { return transaction->Reserve(size); };
-  const StatusOr<Span> span = ReserveSpan(driver_, memory_->range_size, least, most, reserve);
-  if (!span.ok()) return span.status();
-  fill->reserved = *span;
-  fill->parts.front().at = span->base;
+  GMLAKE_ASSIGN_OR_RETURN(const Span span, ReserveSpan(driver_, memory_->range_size, least, most, reserve));
+  fill->reserved = span;
+  fill->parts.front().at = span.base;
   return OkStatus();
 }
 

@@ -7,10 +7,9 @@
 namespace gmlake {
 
 StatusOr<RangeId> StitchMapper::Map(const StitchPlan& plan, const GrowthInput& input, bool may_wait) {
-  const StatusOr<Site> site = SiteOf(plan, may_wait);
-  if (!site.ok()) return site.status();
-  StatusOr<RangeId> range = MapAt(*site, plan, input);
-  if (!range.ok() && plan.range == kNone) addresses_->Return(*site);
+  GMLAKE_ASSIGN_OR_RETURN(const Site site, SiteOf(plan, may_wait));
+  StatusOr<RangeId> range = MapAt(site, plan, input);
+  if (!range.ok() && plan.range == kNone) addresses_->Return(site);
   return range;
 }
 
@@ -40,8 +39,7 @@ StatusOr<RangeId> StitchMapper::MapAtOnce(const Site& site, const StitchPlan& pl
 Status StitchMapper::MapRow(Address at, const std::vector<Mapping>& row, Transaction* transaction) {
   Address end = at;
   for (const Mapping& mapping : row) {
-    Status status = transaction->Map(end, mapping.size, mapping.handle);
-    if (!status.ok()) return status;
+    GMLAKE_RETURN_IF_ERROR(transaction->Map(end, mapping.size, mapping.handle));
     end = end + mapping.size;
   }
   return end == at ? OkStatus() : transaction->SetAccess(at, end - at);

@@ -36,8 +36,7 @@ Status StreamOrder::ReleaseAfter(const StreamEnd& end) {
 Status StreamOrder::EnsureOwner(StreamHandle stream) {
   if (has_owner_) return OkStatus();
   if (is_orphaned()) return Orphaned();
-  const Status status = Inherit(stream);
-  if (!status.ok()) return status;
+  GMLAKE_RETURN_IF_ERROR(Inherit(stream));
   has_owner_ = true;
   owner_ = stream;
   return OkStatus();
@@ -45,8 +44,7 @@ Status StreamOrder::EnsureOwner(StreamHandle stream) {
 
 Status StreamOrder::Inherit(StreamHandle stream) {
   if (inherited_.empty()) return OkStatus();
-  const Status captured = RefuseCapture(stream);
-  if (!captured.ok()) return captured;
+  GMLAKE_RETURN_IF_ERROR(RefuseCapture(stream));
   for (const StreamEnd& end : inherited_) {
     if (driver_->WaitOnStream(stream, end->get()).ok()) continue;
     owner_debt_ = AddDebt();
@@ -71,9 +69,8 @@ Status StreamOrder::MayUnmap() {
 StatusOr<Fence> StreamOrder::Record(int64_t epoch) {
   Fence fence{inherited_, has_debts(), is_orphaned(), debts_, epoch};
   if (!has_owner_) return fence;
-  StatusOr<StreamEnd> end = EndOf(owner_);
-  if (!end.ok()) return end.status();
-  fence.events.push_back(*end);
+  GMLAKE_ASSIGN_OR_RETURN(StreamEnd end, EndOf(owner_));
+  fence.events.push_back(end);
   return fence;
 }
 
@@ -89,8 +86,7 @@ Status StreamOrder::Wait(Fence* fence) const {
 
 Status StreamOrder::WaitForEvents(const Fence& fence) const {
   for (const StreamEnd& end : fence.events) {
-    const Status done = driver_->WaitOnHost(end->get());
-    if (!done.ok()) return done;
+    GMLAKE_RETURN_IF_ERROR(driver_->WaitOnHost(end->get()));
   }
   return OkStatus();
 }
@@ -140,28 +136,23 @@ Status StreamOrder::Retire(StreamHandle stream) {
 }
 
 StatusOr<StreamEnd> StreamOrder::EndOf(StreamHandle stream) {
-  const Status captured = RefuseCapture(stream);
-  if (!captured.ok()) return captured;
-  StatusOr<ScopedEvent> event = ScopedEvent::Record(driver_, stream);
-  if (!event.ok()) return event.status();
-  return std::make_shared<const ScopedEvent>(std::move(*event));
+  GMLAKE_RETURN_IF_ERROR(RefuseCapture(stream));
+  GMLAKE_ASSIGN_OR_RETURN(ScopedEvent event, ScopedEvent::Record(driver_, stream));
+  return std::make_shared<const ScopedEvent>(std::move(event));
 }
 
 Status StreamOrder::WaitFor(StreamHandle later, StreamHandle earlier) {
-  const Status captured = RefuseCapture(later);
-  if (!captured.ok()) return captured;
-  const StatusOr<StreamEnd> end = EndOf(earlier);
-  if (!end.ok()) return end.status();
-  const Status status = driver_->WaitOnStream(later, (*end)->get());
+  GMLAKE_RETURN_IF_ERROR(RefuseCapture(later));
+  GMLAKE_ASSIGN_OR_RETURN(const StreamEnd end, EndOf(earlier));
+  const Status status = driver_->WaitOnStream(later, end->get());
   if (status.ok()) ++waits_;
   return status;
 }
 
 // A stream whose state cannot be told is treated as captured.
 Status StreamOrder::RefuseCapture(StreamHandle stream) {
-  StatusOr<bool> capturing = driver_->IsCapturing(stream);
-  if (!capturing.ok()) return capturing.status();
-  if (!*capturing) return OkStatus();
+  GMLAKE_ASSIGN_OR_RETURN(bool capturing, driver_->IsCapturing(stream));
+  if (!capturing) return OkStatus();
   return Status(StatusCode::kFailedPrecondition,
                 "a stream is being captured: no event can be recorded and no mapping changed");
 }

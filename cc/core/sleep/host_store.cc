@@ -15,15 +15,13 @@ constexpr Bytes kMostBytes(int64_t{1} << 46);  // more than any host has, and sm
 
 Status HostStore::Prepare(Bytes size) {
   if (size > kMostBytes) return Status(StatusCode::kOutOfMemory, "no host has " + ToString(size));
-  const Status opened = copier_->Open();
-  if (!opened.ok()) return opened;
+  GMLAKE_RETURN_IF_ERROR(copier_->Open());
   if (IsQuiet()) Settle();
   const MutexLock lock(&mutex_);
   const Bytes made = SizeIn(State::kMade);
   const Bytes wanted = SizeIn(State::kWanted) + SizeIn(State::kBegun) + SizeIn(State::kFailed);
   const Bytes more = std::max(AlignUp(std::max(size, Bytes(0)), kUnit) - made - wanted, Bytes(0));
-  const Status possible = CheckHost(wanted + more);
-  if (!possible.ok()) return possible;
+  GMLAKE_RETURN_IF_ERROR(CheckHost(wanted + more));
   ++requests_;
   TryFailedAgain();
   Append(more);

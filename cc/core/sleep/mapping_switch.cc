@@ -47,8 +47,7 @@ void MappingSwitch::AddRuns(Address at, const std::vector<BlockId>& blocks, bool
 
 Status MappingSwitch::UnmapAll() {
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    const Status unmapped = Unmap(&*run);
-    if (!unmapped.ok()) return unmapped;
+    GMLAKE_RETURN_IF_ERROR(Unmap(&*run));
   }
   ReleaseUnmapped();
   is_down_ = true;
@@ -58,12 +57,10 @@ Status MappingSwitch::UnmapAll() {
 Status MappingSwitch::MapAll() {
   is_down_ = false;
   for (BlockId id : blocks_) {
-    const Status filled = Fill(id);
-    if (!filled.ok()) return filled;
+    GMLAKE_RETURN_IF_ERROR(Fill(id));
   }
   for (Run& run : runs_) {
-    const Status mapped = Map(&run);
-    if (!mapped.ok()) return mapped;
+    GMLAKE_RETURN_IF_ERROR(Map(&run));
   }
   return OkStatus();
 }
@@ -92,8 +89,7 @@ Status MappingSwitch::Map(Run* run) {
   Address at = run->at + MappedOf(*run);
   for (; run->mapped < run->blocks.size(); ++run->mapped) {
     const Block& block = memory_->blocks[run->blocks[run->mapped]];
-    const Status mapped = driver_->Map(at, block.size, block.handle);
-    if (!mapped.ok()) return mapped;
+    GMLAKE_RETURN_IF_ERROR(driver_->Map(at, block.size, block.handle));
     at = at + block.size;
   }
   const Bytes size = MappedOf(*run);
@@ -118,9 +114,8 @@ void MappingSwitch::ReleaseUnmapped() {
 Status MappingSwitch::Fill(BlockId id) {
   if (HasMemory(id)) return OkStatus();
   Block& block = memory_->blocks[id];
-  const StatusOr<BlockHandle> created = driver_->Create(block.size);
-  if (!created.ok()) return created.status();
-  block.handle = *created;
+  GMLAKE_ASSIGN_OR_RETURN(const BlockHandle created, driver_->Create(block.size));
+  block.handle = created;
   memory_->asleep -= block.size;
   return OkStatus();
 }

@@ -50,11 +50,9 @@ Status SavedBytes::CopyOut(const std::vector<Interval>& kept) {
   Bytes used;
   for (Interval rest : kept) {
     while (rest.size > Bytes(0)) {
-      const StatusOr<char*> memory = store_.Await(chunk);
-      if (!memory.ok()) return memory.status();
+      GMLAKE_ASSIGN_OR_RETURN(char* const memory, store_.Await(chunk));
       const Bytes size = std::min(rest.size, store_.SizeOf(chunk) - used);
-      const Status copied = Copy({{rest.from, size}, *memory + used.count()});
-      if (!copied.ok()) return copied;
+      GMLAKE_RETURN_IF_ERROR(Copy({{rest.from, size}, memory + used.count()}));
       rest = {rest.from + size, rest.size - size};
       used += size;
       if (used < store_.SizeOf(chunk)) continue;

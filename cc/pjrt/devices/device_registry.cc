@@ -30,12 +30,10 @@ DeviceRegistry::~DeviceRegistry() = default;
 Status DeviceRegistry::LoadDriver() {
   if (cuda_ != nullptr) return OkStatus();
   WatchForks();
-  StatusOr<CudaFunctions> cuda = LoadCuda(options_.driver_path);
-  if (!cuda.ok()) return cuda.status();
-  auto functions = std::make_unique<CudaFunctions>(*cuda);
-  StatusOr<std::vector<CudaDevice>> visible = ListCudaDevices(*functions);
-  if (!visible.ok()) return visible.status();
-  visible_ = std::move(*visible);
+  GMLAKE_ASSIGN_OR_RETURN(CudaFunctions cuda, LoadCuda(options_.driver_path));
+  auto functions = std::make_unique<CudaFunctions>(cuda);
+  GMLAKE_ASSIGN_OR_RETURN(std::vector<CudaDevice> visible, ListCudaDevices(*functions));
+  visible_ = std::move(visible);
   cuda_ = std::move(functions);
   return OkStatus();
 }
@@ -53,23 +51,19 @@ StatusOr<std::vector<std::unique_ptr<ServedDevice>>> DeviceRegistry::OpenMissing
   std::vector<std::unique_ptr<ServedDevice>> opened;
   for (const CudaDevice& device : visible_) {
     if (!IsWanted(device, ordinals)) continue;
-    StatusOr<std::unique_ptr<ServedDevice>> served = ServedDevice::Open(*cuda_, device, options);
-    if (!served.ok()) return served.status();
-    opened.push_back(std::move(*served));
+    GMLAKE_ASSIGN_OR_RETURN(std::unique_ptr<ServedDevice> served, ServedDevice::Open(*cuda_, device, options));
+    opened.push_back(std::move(served));
   }
   return opened;
 }
 
 Status DeviceRegistry::Serve(const std::vector<int>& ordinals, const ClientWishes& wishes) {
-  const StatusOr<Options> options = Adapted(options_, wishes);
-  if (!options.ok()) return options.status();
+  GMLAKE_ASSIGN_OR_RETURN(const Options options, Adapted(options_, wishes));
   const MutexLock lock(&mutex_);
-  const Status loaded = LoadDriver();
-  if (!loaded.ok()) return loaded;
+  GMLAKE_RETURN_IF_ERROR(LoadDriver());
   if (visible_.size() > kMaxDevices) return Status(StatusCode::kNotSupported, "more devices than we can serve");
-  StatusOr<std::vector<std::unique_ptr<ServedDevice>>> opened = OpenMissing(ordinals, *options);
-  if (!opened.ok()) return opened.status();
-  for (std::unique_ptr<ServedDevice>& device : *opened) Append(std::move(device));
+  GMLAKE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ServedDevice>> opened, OpenMissing(ordinals, options));
+  for (std::unique_ptr<ServedDevice>& device : opened) Append(std::move(device));
   if (count_.load() > 0) StartHousekeeping();
   return OkStatus();
 }

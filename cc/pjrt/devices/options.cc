@@ -179,19 +179,16 @@ StatusOr<Options> Adapted(const Options& options, const ClientWishes& wishes) {
     adapted.limit_kind = LimitKind::kFraction;
     adapted.fraction = *wishes.memory_fraction;
   }
-  const Status valid = Validate(adapted);
-  if (!valid.ok()) return valid;
+  GMLAKE_RETURN_IF_ERROR(Validate(adapted));
   return adapted;
 }
 
 StatusOr<Options> OptionsFrom(const GmlakeOption* given, size_t count) {
   Options options;
   for (size_t i = 0; i < count; ++i) {
-    const Status read = ReadByName(given[i], &options);
-    if (!read.ok()) return read;
+    GMLAKE_RETURN_IF_ERROR(ReadByName(given[i], &options));
   }
-  const Status valid = Validate(options);
-  if (!valid.ok()) return valid;
+  GMLAKE_RETURN_IF_ERROR(Validate(options));
   return options;
 }
 

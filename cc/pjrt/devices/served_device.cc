@@ -49,18 +49,14 @@ void ShowProgress(int ordinal, Bytes done, Bytes all) {
 StatusOr<std::unique_ptr<ServedDevice>> ServedDevice::Open(const CudaFunctions& cuda, const CudaDevice& device,
                                                            const Options& options) {
   if (device.default_pool == nullptr) return NoPool(device.ordinal);
-  const StatusOr<Bytes> limit = ResolveLimit(options, device.total);
-  if (!limit.ok()) return limit.status();
-  StatusOr<std::unique_ptr<CudaDriver>> driver = CudaDriver::Open(cuda, device.ordinal);
-  if (!driver.ok()) return driver.status();
-  const Status probed = (*driver)->Probe();
-  if (!probed.ok()) return probed;
-  std::string blocks = (*driver)->Describe();
+  GMLAKE_ASSIGN_OR_RETURN(const Bytes limit, ResolveLimit(options, device.total));
+  GMLAKE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDriver> driver, CudaDriver::Open(cuda, device.ordinal));
+  GMLAKE_RETURN_IF_ERROR((driver)->Probe());
+  std::string blocks = (driver)->Describe();
   std::unique_ptr<ServedDevice> served(
-      new ServedDevice(cuda, device, std::move(*driver), std::move(blocks), *limit, options));
+      new ServedDevice(cuda, device, std::move(driver), std::move(blocks), limit, options));
   if (!options.record_path.empty()) served->core().Record(options.record_events);
-  const Status preallocated = options.preallocate ? served->Preallocate() : OkStatus();
-  if (!preallocated.ok()) return preallocated;
+  GMLAKE_RETURN_IF_ERROR(options.preallocate ? served->Preallocate() : OkStatus());
   return served;
 }
 

@@ -47,8 +47,7 @@ bool IsComplete(const PJRT_Api& api) {
 // The client of the stock plugin is never destroyed: entries that could not be put back would still ask it.
 Status Replace(PJRT_Api* api, DeviceRegistry* registry, Activity* activity, TableEdit* edit) {
   const auto* const plugin = new PluginClient(*api);
-  const Status prepared = PrepareEntries(plugin, registry, activity);
-  if (!prepared.ok()) return prepared;
+  GMLAKE_RETURN_IF_ERROR(PrepareEntries(plugin, registry, activity));
   return FirstFailure({WrapEntries(api, edit), WrapSleepEntries(api, edit), WrapLabelEntries(plugin, api, edit),
                        WrapOriginEntries(api, edit), WrapRetryEntries(plugin, api, edit)});
 }

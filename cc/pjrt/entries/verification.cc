@@ -8,8 +8,7 @@ Status VerifyDevice(const PluginClient& plugin, PJRT_Client* client, PJRT_Device
   ServedDevice* served = registry->Find(plugin.OrdinalOf(device));
   if (served == nullptr) return Status(StatusCode::kNotSupported, "XLA uses a device that was not prepared");
   const int64_t before = served->core().Stats().num_allocs;
-  const Status touched = plugin.TouchDevice(client, device);
-  if (!touched.ok()) return touched;
+  GMLAKE_RETURN_IF_ERROR(plugin.TouchDevice(client, device));
   if (served->core().Stats().num_allocs == before) {
     return Status(StatusCode::kNotSupported,
                   "XLA took another allocator than the one it was asked for, as it does under "
@@ -23,11 +22,9 @@ Status VerifyDevice(const PluginClient& plugin, PJRT_Client* client, PJRT_Device
 }  // namespace
 
 Status VerifyClient(const PluginClient& plugin, PJRT_Client* client, DeviceRegistry* registry) {
-  const StatusOr<Devices> devices = plugin.AddressableDevices(client);
-  if (!devices.ok()) return devices.status();
-  for (PJRT_Device* device : *devices) {
-    const Status verified = VerifyDevice(plugin, client, device, registry);
-    if (!verified.ok()) return verified;
+  GMLAKE_ASSIGN_OR_RETURN(const Devices devices, plugin.AddressableDevices(client));
+  for (PJRT_Device* device : devices) {
+    GMLAKE_RETURN_IF_ERROR(VerifyDevice(plugin, client, device, registry));
   }
   return OkStatus();
 }

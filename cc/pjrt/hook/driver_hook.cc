@@ -131,9 +131,8 @@ void* LookUp(void* library, const char* name) {
 }  // namespace
 
 StatusOr<HookPoint> FindHookPoint(void* library) {
-  const StatusOr<ElfImage> image = ImageOf(library);
-  if (!image.ok()) return image.status();
-  HookPoint point{*image, FindGotSlots(*image, "dlsym")};
+  GMLAKE_ASSIGN_OR_RETURN(const ElfImage image, ImageOf(library));
+  HookPoint point{image, FindGotSlots(image, "dlsym")};
   if (!point.slots.empty()) return point;
   return Status(StatusCode::kNotSupported,
                 "the CUDA plugin does not look up driver functions through dlsym, so there is nothing to hook; "

@@ -42,8 +42,7 @@ Status ReadTable(Options* options) {
     const std::string name = VariableOf(row);
     const std::string text = row.is_a_variable ? Variable(name.c_str()) : "";
     if (text.empty()) continue;
-    const Status read = row.read(name, text, options);
-    if (!read.ok()) return read;
+    GMLAKE_RETURN_IF_ERROR(row.read(name, text, options));
   }
   return OkStatus();
 }

@@ -38,18 +38,15 @@ Status Installation::Install(const std::string& stock_path, const Options& optio
 
 Status Installation::InstallUnder(const StockPlugin& plugin, const Options& options) {
   if (!broken_off_.ok()) return broken_off_;
-  const Status understood = CheckTable(plugin.api);
-  if (!understood.ok()) return understood;
-  const StatusOr<HookPoint> point = FindHookPoint(plugin.library);
-  if (!point.ok()) return point.status();
+  GMLAKE_RETURN_IF_ERROR(CheckTable(plugin.api));
+  GMLAKE_ASSIGN_OR_RETURN(const HookPoint point, FindHookPoint(plugin.library));
   auto registry = std::make_unique<DeviceRegistry>(options);
   OomTracker::Instance().SetOptions({options.oom_folder, options.record_path});
-  const Status hooked = InstallDriverHook(*point, registry.get());
-  if (!hooked.ok()) return hooked;
+  GMLAKE_RETURN_IF_ERROR(InstallDriverHook(point, registry.get()));
   Status wrapped(StatusCode::kFailedPrecondition, "the host has not enough memory to install gmlake_jax");
   Attempt([&] { wrapped = WrapTable(plugin.api, registry.get(), &activity_); });
   if (!wrapped.ok()) {
-    RemoveDriverHook(*point);
+    RemoveDriverHook(point);
     registry.release();  // whoever took an entry of ours from the table meanwhile may call it still
     return broken_off_ = wrapped;
   }

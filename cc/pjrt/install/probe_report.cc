@@ -10,10 +10,9 @@ namespace gmlake {
 namespace {
 
 Status ProbeDevice(const CudaFunctions& cuda, const CudaDevice& device, std::string* found) {
-  StatusOr<std::unique_ptr<CudaDriver>> driver = CudaDriver::Open(cuda, device.ordinal);
-  if (!driver.ok()) return driver.status();
-  *found = "blocks of " + ToString((*driver)->granularity()) + ", " + (*driver)->Describe();
-  return (*driver)->Probe();
+  GMLAKE_ASSIGN_OR_RETURN(std::unique_ptr<CudaDriver> driver, CudaDriver::Open(cuda, device.ordinal));
+  *found = "blocks of " + ToString((driver)->granularity()) + ", " + (driver)->Describe();
+  return (driver)->Probe();
 }
 
 std::string LineOf(const CudaDevice& device, const Status& probed, const std::string& found) {

@@ -131,8 +131,7 @@ std::vector<void**> FindGotSlots(const ElfImage& image, const std::string& symbo
 }
 
 Status PatchGotSlots(const ElfImage& image, const std::vector<void**>& slots, void* expected, void* replacement) {
-  Status checked = CheckSlots(image, slots, expected);
-  if (!checked.ok()) return checked;
+  GMLAKE_RETURN_IF_ERROR(CheckSlots(image, slots, expected));
   for (size_t done = 0; done < slots.size(); ++done) {
     const Status written = Overwrite(slots[done], replacement);
     if (written.ok()) continue;

@@ -30,8 +30,7 @@ class WritablePage {
 // `*place` is `value` from now on, for all threads at once, whatever protects its page.
 template <typename T>
 Status Overwrite(T* place, T value) {
-  const StatusOr<WritablePage> page = WritablePage::Open(place);
-  if (!page.ok()) return page.status();
+  GMLAKE_ASSIGN_OR_RETURN(const WritablePage page, WritablePage::Open(place));
   __atomic_store_n(place, value, __ATOMIC_RELEASE);
   return OkStatus();
 }

@@ -45,8 +45,7 @@ PJRT_Error* PluginClient::ProvokeError() const {
 StatusOr<Devices> PluginClient::AddressableDevices(PJRT_Client* client) const {
   auto args = GMLAKE_PLUGIN_ARGS(PJRT_Client_AddressableDevices);
   args.client = client;
-  const Status asked = Call(stock_.PJRT_Client_AddressableDevices, &args);
-  if (!asked.ok()) return asked;
+  GMLAKE_RETURN_IF_ERROR(Call(stock_.PJRT_Client_AddressableDevices, &args));
   return Devices(args.addressable_devices, args.addressable_devices + args.num_addressable_devices);
 }
 
@@ -64,8 +63,7 @@ Status PluginClient::TouchDevice(PJRT_Client* client, PJRT_Device* device) const
   args.type = PJRT_Buffer_Type_S32;
   args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
   args.device = device;
-  const Status made = Call(stock_.PJRT_Client_BufferFromHostBuffer, &args);
-  if (!made.ok()) return made;
+  GMLAKE_RETURN_IF_ERROR(Call(stock_.PJRT_Client_BufferFromHostBuffer, &args));
   const Status sent = AwaitAndDestroy(args.done_with_host_buffer);
   const Status ready = AwaitAndDestroy(args.buffer);
   return sent.ok() ? ready : sent;
@@ -188,8 +186,7 @@ Address PluginClient::AddressOf(PJRT_Buffer* buffer) const {
 StatusOr<PJRT_Event*> PluginClient::ReadyEvent(PJRT_Buffer* buffer) const {
   auto args = GMLAKE_PLUGIN_ARGS(PJRT_Buffer_ReadyEvent);
   args.buffer = buffer;
-  const Status asked = Call(stock_.PJRT_Buffer_ReadyEvent, &args);
-  if (!asked.ok()) return asked;
+  GMLAKE_RETURN_IF_ERROR(Call(stock_.PJRT_Buffer_ReadyEvent, &args));
   return args.event;
 }
 

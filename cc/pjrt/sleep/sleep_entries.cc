@@ -232,8 +232,7 @@ StatusOr<SleepReport> SleepDevice(ServedDevice* device, const SleepRequest& requ
   if (gated->lost_a_copy.load()) return LostACopy();
   const MutexLock lock(&device->sleep_mutex());
   if (device->core().IsAsleep()) return Status(StatusCode::kFailedPrecondition, "the device is asleep already");
-  const Status closed = gated->gate.Close(device->ordinal(), request.patience);
-  if (!closed.ok()) return closed;
+  GMLAKE_RETURN_IF_ERROR(gated->gate.Close(device->ordinal(), request.patience));
   const std::vector<Address> shared = SharedAddresses(device);
   StatusOr<SleepReport> report =
       shared.empty() ? device->core().Sleep(request) : StatusOr<SleepReport>(SharedWithOthers(device, shared));
