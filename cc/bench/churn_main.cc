@@ -21,6 +21,7 @@
 #include "cc/core/allocator.h"
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 #include "cc/driver/cuda_work.h"
 
 namespace gmlake::bench {

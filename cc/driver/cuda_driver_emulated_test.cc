@@ -7,6 +7,7 @@
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 
 namespace gmlake {
 namespace {

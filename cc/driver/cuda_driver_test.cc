@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "cc/driver/cuda_devices.h"
+#include "cc/driver/cuda_library.h"
 #include "cc/driver/cuda_result.h"
 #include "cc/driver/cuda_status.h"
 #include "cc/driver/testing/scripted_cuda_fixture.h"

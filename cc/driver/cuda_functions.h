@@ -1,15 +1,10 @@
-// The entry points of libcuda.so.1 that this project calls, resolved once into one table.
-//
-// Loaded with dlopen, so that the library can be built, loaded and tested on machines without a GPU, and so that a test
-// can name another driver. Besides cc/driver/cuda_*, no file of the project includes cuda.h.
+// The table of the entry points of libcuda.so.1 that this project calls. cuda_library.h fills it. Besides
+// cc/driver/cuda_*, no file of the project includes cuda.h.
 #ifndef GMLAKE_DRIVER_CUDA_FUNCTIONS_H_
 #define GMLAKE_DRIVER_CUDA_FUNCTIONS_H_
 
 #include <cuda.h>
 
-#include <string>
-
-#include "cc/base/status.h"
 #include "cc/driver/cuda_table.h"
 
 #define GMLAKE_CUDA_FUNCTIONS(X)   \
@@ -62,10 +57,6 @@ namespace gmlake {
 struct CudaFunctions {
   GMLAKE_CUDA_TABLE(GMLAKE_CUDA_FUNCTIONS)
 };
-
-// Opens the driver (an empty path means libcuda.so.1 of the system), resolves every entry point and calls cuInit. The
-// driver stays loaded for the life of the process: it cannot be unloaded safely.
-StatusOr<CudaFunctions> LoadCuda(const std::string& path);
 
 }  // namespace gmlake
 

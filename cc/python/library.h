@@ -1,5 +1,5 @@
-// libgmlake_pjrt.so as Python's side of the C API sees it: loaded once, never unloaded (XLA holds
-// its functions).
+// Python's side of the C API of libgmlake_pjrt.so. The library is loaded once and never unloaded, because XLA holds its
+// functions.
 //
 // Every call goes through the table of cc/pjrt/abi/c_api.h; nothing here decides anything.
 #ifndef GMLAKE_PYTHON_LIBRARY_H_

@@ -1,8 +1,7 @@
 // Carries the question "memory ran out; can you free some?" from the thread that needs memory to a thread of Python's.
 //
-// The thread that asks may be any, and the program may hold locks of XLA's on it; Python's lock may be held by a thread
-// that waits for one of those. So the asker never takes Python's lock: it puts the question here and waits, for a
-// bounded time.
+// The asking thread may hold locks of XLA, and a thread that waits for one of those may hold Python's lock. So the
+// asker never takes Python's lock: it leaves the question here and waits for a bounded time.
 #ifndef GMLAKE_PYTHON_OOM_MAILBOX_H_
 #define GMLAKE_PYTHON_OOM_MAILBOX_H_
 
@@ -34,9 +33,9 @@ enum class OomAnswer {
   kMeanwhile,  // "yes" to another's question, while this one waited for its turn
 };
 
-// Model: at most one question at a time, and its answer; whoever else asks waits for a turn. Threads: any number may
-// ask, one answers; what that thread asks itself is answered "no" at once, because nobody else would. Invariant: an
-// answer that comes too late reaches nobody.
+// Model: at most one question at a time, and its answer; other askers wait for a turn. Threads: any number ask, one
+// answers. A question of the answering thread itself gets "no" at once, because no other thread would answer it.
+// Invariant: a late answer reaches nobody.
 class OomMailbox {
  public:
   // Waits for its turn and then for the answer, at most `patience`; kNo where there is none.

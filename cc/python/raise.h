@@ -1,4 +1,4 @@
-// A Status as Python knows it: an exception. Only the bindings include this; everywhere else errors are returned.
+// Raises a Status as a Python exception. Only the bindings include this; other code returns errors.
 #ifndef GMLAKE_PYTHON_RAISE_H_
 #define GMLAKE_PYTHON_RAISE_H_
 

@@ -1,9 +1,9 @@
-// Calls of the library without Python's lock. Nearly every function of the C API may wait: for the allocator's lock,
-// while another thread grows, sleeps or gives back, or for the driver. Whoever waits must not stop every other thread
-// of the program, and one of those may hold what is waited for.
+// Calls the library without Python's lock (the GIL). Nearly every function of the C API may wait for the allocator's
+// lock or for the driver. A waiting thread that held the GIL would stop all threads of the program, and one of them may
+// hold what it waits for.
 //
-// With Python's lock are called only those that wait for nothing: labels of the calling thread, and the mailbox's
-// answer.
+// Two kinds of calls keep the GIL because they wait for nothing: labels of the calling thread, and the answer for the
+// mailbox.
 #ifndef GMLAKE_PYTHON_WITHOUT_GIL_H_
 #define GMLAKE_PYTHON_WITHOUT_GIL_H_
 

@@ -15,6 +15,7 @@
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 #include "cc/driver/testing/pattern_writer.h"
 #include "cc/safety/pattern_churn.h"
 

@@ -8,6 +8,7 @@
 
 #include "cc/driver/cuda_driver.h"
 #include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 #include "gtest/gtest.h"
 
 namespace gmlake {

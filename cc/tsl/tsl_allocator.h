@@ -1,4 +1,4 @@
-// The allocator as XLA, TensorFlow and their tests know allocators: tsl::Allocator, compiled against XLA's own header.
+// A tsl::Allocator over the core, compiled against XLA's own header.
 //
 // The driver hook talks to the core only through this class. It adds to the core what that interface asks for and the
 // core does not know: alignments above the core's own, and statistics in XLA's form. It decides nothing about memory.

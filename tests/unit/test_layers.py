@@ -132,3 +132,47 @@ def test_an_arrow_against_the_order_is_seen(source, target):
 )
 def test_an_arrow_along_the_order_is_allowed(source, target):
     assert forbidden(Path(source), f'#include "cc/{target}/file.h"\n', ROOMS) == []
+
+
+def files_behind(sources, text_of):
+    """For each file, without its ending (a header and its source are one), the files that it includes."""
+    graph = {}
+    for source in sources:
+        name = source.with_suffix("").as_posix()
+        included = re.findall(r'^\s*#\s*include\s+"cc/([\w/]+)\.h"', text_of(source), re.MULTILINE)
+        graph.setdefault(name, set()).update(set(included) - {name})
+    return graph
+
+
+def circle_in(graph):
+    """The files of one circle, in order; empty if there is none."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return path[path.index(name) :]
+        if name in done:
+            return []
+        path.append(name)
+        found = next(filter(None, map(visit, sorted(graph.get(name, ())))), [])
+        path.pop()
+        done.add(name)
+        return found
+
+    return next(filter(None, map(visit, sorted(graph))), [])
+
+
+def test_files_include_each_other_in_no_circle():
+    product = [source for source in SOURCES if not TEST.search(source.name)]
+    assert circle_in(files_behind(product, lambda source: (CC / source).read_text())) == []
+
+
+def test_a_circle_of_files_is_seen():
+    includes = {"a.h": "", "a.cc": "b", "b.h": "", "b.cc": "c", "c.h": "a"}
+
+    def circle():
+        return circle_in(files_behind(map(Path, includes), lambda source: f'#include "cc/{includes[source.name]}.h"'))
+
+    assert circle() == ["a", "b", "c"]
+    includes["c.h"] = ""
+    assert circle() == []

@@ -1,10 +1,10 @@
 // Finds addresses for a stitched range, and keeps what is reserved within a budget.
 //
-// It looks, in this order, for: a free span with room to extend the range in place; a new reservation within the
-// budget; a free span without that room, if need be with the room of other ranges; the span of idle ranges, least
-// recently used first, which are unmapped; a reservation that this made possible; and, rather than refuse the request,
-// a reservation beyond the budget. Before it exceeds the budget, a caller that may wait has to: the device may be about
-// to be done with ranges that would do.
+// It tries, in this order: a free span with room to extend the range in place; a new reservation within the budget; a
+// free span without that room, also by taking back the room of other ranges; the spans of idle ranges, which it unmaps,
+// least recently used first; a reservation that this made possible; and a reservation beyond the budget, rather than
+// refuse the request. A caller that may wait must wait for the device before the budget is exceeded, because then more
+// ranges may be idle.
 #ifndef GMLAKE_CORE_MAPPING_ADDRESS_SOURCE_H_
 #define GMLAKE_CORE_MAPPING_ADDRESS_SOURCE_H_
 
@@ -36,7 +36,7 @@ class AddressSource {
   // Addresses for `size` bytes. kOutOfMemory: neither the driver nor idle ranges have them now. With `may_wait`, they
   // may once the device is done with what is free.
   StatusOr<Site> Take(Bytes size, bool may_wait);
-  // They were not used after all. Reservations of which nothing is used go back to the driver.
+  // Takes back addresses that were not used. Reservations without any use are freed.
   void Return(const Site& site);
 
  private:

@@ -1,7 +1,6 @@
-// A driver that counts and times the calls of the driver behind it, and notes for the inventory what they changed.
+// Counts and times the calls of another driver, and tells the inventory what they changed.
 //
-// The core makes every driver call through one of these, so that neither the counts in AllocatorStats nor a snapshot
-// can miss any.
+// The core makes every driver call through one of these, so no call is missing in AllocatorStats or in a snapshot.
 #ifndef GMLAKE_CORE_MAPPING_COUNTING_DRIVER_H_
 #define GMLAKE_CORE_MAPPING_COUNTING_DRIVER_H_
 

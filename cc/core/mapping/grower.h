@@ -1,9 +1,10 @@
 // Creates physical blocks and gives them a home in a primitive range.
 //
-// There is one long primitive range per device, reserved once and generously; blocks are appended where its hole
-// begins, so that new bytes join the free bytes before them. Holes in the middle (left by a trim) are filled again. A
-// further range is reserved, within half of the budget of addresses, where no hole is long enough; beyond that, blocks
-// that need not lie side by side fill whatever holes there are.
+// A device has one long primitive range, reserved once and generously. Blocks are appended where its hole begins, so
+// new bytes join the free bytes before them. Holes that a trim left in the middle are filled again. Where no hole is
+// long enough, a further range is reserved, within half of the budget of addresses. Beyond that, blocks that need not
+// lie side by side fill whatever holes there are.
+//
 // Driver steps and table changes are separate, so that a caller can put the first into a larger transaction.
 #ifndef GMLAKE_CORE_MAPPING_GROWER_H_
 #define GMLAKE_CORE_MAPPING_GROWER_H_

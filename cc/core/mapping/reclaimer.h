@@ -1,7 +1,7 @@
-// Gives back what is idle: stitched ranges (addresses and mappings) and physical blocks (memory).
+// Releases what is idle: stitched ranges (addresses and mappings) and physical blocks (memory).
 //
-// Only what the device is proven to be done with (StreamOrder::proven) is touched; nothing here waits. What the
-// driver refuses to take back stays mapped, is never used again and is counted.
+// It touches only what the device has finished with (StreamOrder::proven), and never waits. What the driver refuses to
+// take back stays mapped, is never used again and is counted.
 #ifndef GMLAKE_CORE_MAPPING_RECLAIMER_H_
 #define GMLAKE_CORE_MAPPING_RECLAIMER_H_
 

@@ -1,4 +1,4 @@
-// Which stream may touch a byte next.
+// Orders the streams that use the same bytes one after another.
 //
 // The first stream seen is the owner stream; free memory is always in order on it. A free on another stream makes the
 // owner stream wait for that stream; a request on another stream makes that stream wait for the owner. With one stream
@@ -28,7 +28,8 @@ namespace gmlake {
 // The end of a stream's work at some moment. Shared, because others may wait for it without the lock.
 using StreamEnd = std::shared_ptr<const ScopedEvent>;
 
-// A point in the device's work, and what was free by then.
+// A point in the device's work. Once it is reached, the device has finished with what was free when the fence was
+// recorded.
 struct Fence {
   std::vector<StreamEnd> events;  // none: there is no owner stream, so nothing to wait for
   bool device = false;            // debts are to be settled: the whole device is waited for
@@ -76,7 +77,7 @@ class StreamOrder {
   Status Retire(StreamHandle stream);
   // The present end of a stream's work; fails during capture.
   StatusOr<StreamEnd> EndOf(StreamHandle stream);
-  // Work that only a wait for the device can prove to be over; returns its number.
+  // Adds work whose end only a wait for the device can prove; returns its number.
   int64_t AddDebt() { return ++debts_; }
   bool IsSettled(int64_t debt) const { return debt <= settled_debts_; }
   bool has_debts() const { return !IsSettled(debts_); }

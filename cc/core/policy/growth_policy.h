@@ -1,10 +1,10 @@
 // How much to grow and in which block sizes: pure arithmetic, no state.
 //
-// A block costs the driver the same whatever its size up to about 128 MiB, so large blocks are cheap; but a block is
-// mapped whole, so large blocks waste more where a lease ends inside them. So blocks are large where much memory is in
-// use and for large requests, and they get finer near the limit, down to the granule. A large request gets blocks that
-// add up to it exactly (equal ones, and one for the rest), so that no lease ends inside a large block. Small requests
-// share blocks until those that are shared are more than a small part of the limit; from then on they get their own.
+// A block of up to about 128 MiB costs the driver the same whatever its size, so large blocks are cheap. A block is
+// mapped whole, so a large one wastes more where a lease ends inside it. Blocks are therefore large where much memory
+// is in use and for large requests, and become smaller near the limit, down to a granule. The blocks of a large request
+// add up to it exactly. Small requests share blocks until shared blocks exceed a small part of the limit; then each
+// gets its own.
 #ifndef GMLAKE_CORE_POLICY_GROWTH_POLICY_H_
 #define GMLAKE_CORE_POLICY_GROWTH_POLICY_H_
 

@@ -1,7 +1,7 @@
 // Free blocks in the order in which a stitch takes them: the largest first, by address where equal.
 //
-// A stitch takes few of the blocks that are free, so they are put in order only as far as it goes. What a stitch is,
-// and whether a block may be taken, is for the stitcher to say.
+// A stitch takes few of the free blocks, so only as many are sorted as are read. The stitcher decides whether a block
+// may be taken.
 #ifndef GMLAKE_CORE_POLICY_LARGEST_FIRST_H_
 #define GMLAKE_CORE_POLICY_LARGEST_FIRST_H_
 

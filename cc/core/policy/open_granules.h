@@ -1,9 +1,9 @@
 // Granules that leases leave open, and how a stitch fills them.
 //
-// A lease that ends inside a granule leaves the rest of it free: the granule is open. A large lease can begin with such
-// a rest or end in one, but not lie in between, so whoever opens a granule at each end loses a granule a lease. It need
-// not be: a stitch may begin with all of one rest and end in another that what remains just fits in; or, having filled
-// one, open one in its place. Pure functions of what is free.
+// A lease that ends inside a granule leaves the rest of it free: the granule is open. A large lease can begin or end
+// with such a rest, but cannot have it in the middle. A stitch that opened a granule at each end would lose a granule
+// per lease. So a stitch begins with all of one rest and ends in another that fits; or it fills one rest and opens one
+// granule in its place. All functions here are pure.
 #ifndef GMLAKE_CORE_POLICY_OPEN_GRANULES_H_
 #define GMLAKE_CORE_POLICY_OPEN_GRANULES_H_
 

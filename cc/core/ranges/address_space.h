@@ -1,8 +1,7 @@
 // The addresses of stitched ranges: a few large reservations of the driver, cut into spans.
 //
-// A reservation costs the driver more the more of them live, and a process has 128 TiB for all its devices. So few
-// reservations are made, and a span that is given back serves the next range. This is the table; who reserves and who
-// makes room is address_source.h.
+// Each live reservation makes the next one slower, and all devices of a process share 128 TiB. So there are few
+// reservations, and a span that is given back serves the next range. address_source.h reserves and evicts.
 #ifndef GMLAKE_CORE_RANGES_ADDRESS_SPACE_H_
 #define GMLAKE_CORE_RANGES_ADDRESS_SPACE_H_
 

@@ -1,7 +1,7 @@
 // The tables of one device side by side: what exists, what is free, and what is mapped twice.
 //
-// Everything that decides (grower, stitcher, reclaimer, allocator) works on this; nothing here decides or calls the
-// driver. The tables are declared in the order in which they refer to each other.
+// The parts that decide (grower, stitcher, reclaimer, allocator) work on this struct. Nothing here decides or calls the
+// driver. Each table refers only to those declared before it.
 #ifndef GMLAKE_CORE_RANGES_MEMORY_H_
 #define GMLAKE_CORE_RANGES_MEMORY_H_
 

@@ -1,10 +1,9 @@
-// Where in the stitched ranges there is room: free extents inside them, and free bytes at their ends.
+// Finds room in stitched ranges: free extents inside them, and free bytes at their ends.
 //
-// What is free in a range changes with every request and free of anybody, and none of them looks at ranges. So what is
-// kept of a range is not how long its longest extent is but how long it is at the most. What is taken makes extents
-// shorter and need not be known; what came free is in the block table's log, which is read when somebody looks for
-// room. Then only those ranges are gone through that may have enough, and what is found out of them is kept. None of
-// this is done while there are few ranges.
+// Requests and frees do not update ranges. Each range therefore stores only an upper bound on its longest free extent.
+// A request can only shorten extents, so it never breaks a bound. Freed blocks are in the log of the block table; a
+// search reads it and raises the bounds of the ranges over them. It then looks through the ranges whose bound is large
+// enough, and lowers their bounds to what it finds. With few ranges there are no bounds.
 #ifndef GMLAKE_CORE_RANGES_RANGE_ROOM_H_
 #define GMLAKE_CORE_RANGES_RANGE_ROOM_H_
 
@@ -34,15 +33,15 @@ struct Run {
   size_t first_block = 0;  // where in StitchedRange::blocks it starts
 };
 
-// Invariant: but for what the log of frees says, no free extent of a range is longer than its bound, and none at its
-// end longer than its bound for that. Thread rule: the allocator's lock. Cost: a look for room takes a step for each
-// block that came free since the last and each range over it, and for blocks of the ranges that may have room.
+// Invariant: apart from blocks in the unread log, no free extent of a range is longer than its bound, and none at its
+// end is longer than its bound for ends. Thread rule: the allocator's lock. Cost: a search takes a step for each block
+// freed since the last one and each range over it, and a step for each block of a range that may have room.
 class RangeRoom {
  public:
   RangeRoom(BlockTable* blocks, const ChunkStore* chunks, const std::vector<StitchedRange>* ranges, int64_t few_ranges)
       : blocks_(blocks), chunks_(chunks), ranges_(ranges), few_ranges_(few_ranges) {}
 
-  // To be called when the range has other blocks than before, or none: nothing is known of it then.
+  // To be called when the blocks of the range have changed. Drops its bounds.
   void Forget(RangeId id);
 
   // The smallest free extent with room for `request`, at its front or back; `seamless`: where that adds no seam. No

@@ -1,7 +1,7 @@
 // The stitched ranges of a device, and cached stitches, which remember by which range a request of some size was
 // served.
 //
-// A range owns no bytes. Whether it can be used is asked of the chunks under it. It makes no driver call.
+// A range owns no bytes: the chunks under it tell whether it can be used. The table makes no driver call.
 #ifndef GMLAKE_CORE_RANGES_RANGE_TABLE_H_
 #define GMLAKE_CORE_RANGES_RANGE_TABLE_H_
 

@@ -1,7 +1,6 @@
-// Sizes by number, and the answer to "which is the next number whose size is at least this" without a look at those
-// between.
+// Sizes by number, and a search for the next number whose size is large enough.
 //
-// What the sizes are of is the user's business; range_room.h has one of each stitched range.
+// range_room.h keeps one size for each stitched range in it.
 #ifndef GMLAKE_CORE_RANGES_SIZE_INDEX_H_
 #define GMLAKE_CORE_RANGES_SIZE_INDEX_H_
 

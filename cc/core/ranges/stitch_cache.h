@@ -1,6 +1,6 @@
-// CachedStitches: by which range, and where in it, a request of some size was served before.
+// Remembers which stitched range served a request of some size, and at which offset.
 //
-// The book finds the cached stitches of a size; whether one applies is for the range table to say.
+// The cache finds the entries of a size. The range table decides whether one applies.
 #ifndef GMLAKE_CORE_RANGES_STITCH_CACHE_H_
 #define GMLAKE_CORE_RANGES_STITCH_CACHE_H_
 
@@ -13,7 +13,7 @@
 
 namespace gmlake {
 
-// "A request of this size was served there." `blocker` is what was in the way when last asked.
+// A request of this size was served there. `blocker`: what made the last try fail.
 struct CachedStitch {
   RangeId range;
   Bytes offset;

@@ -1,7 +1,7 @@
 // Page-locked host memory in chunks, for the bytes of a sleeping device.
 //
-// Making it is much slower than copying into it, so several threads make chunks while the first ones are being filled,
-// or long before anybody needs them; and what is made is kept for the next time until somebody asks for it back.
+// Page-locking memory is much slower than copying into it. So several threads make chunks while the first ones are
+// being filled, or earlier. Chunks are kept until Clear.
 #ifndef GMLAKE_CORE_SLEEP_HOST_STORE_H_
 #define GMLAKE_CORE_SLEEP_HOST_STORE_H_
 
@@ -30,16 +30,16 @@ class HostStore {
   HostStore(const HostStore&) = delete;
   HostStore& operator=(const HostStore&) = delete;
 
-  // From here on there are chunks for `size` bytes, or will be soon; kOutOfMemory if the host has not so much. What
-  // could not be made before is tried again, and so is what fails from here on though it was begun for an earlier
-  // caller, who alone may be told of that. Does not wait.
+  // Makes chunks for `size` bytes in the background; kOutOfMemory: the host does not have that much. Retries chunks
+  // that failed before. A chunk that is being made for an earlier Prepare is retried once if it fails, because that
+  // failure was not reported to this caller. Does not wait.
   Status Prepare(Bytes size);
   // Sizes of the chunks, those that are still being made included.
   int64_t count() const { return static_cast<int64_t>(chunks_.size()); }
   Bytes SizeOf(int64_t chunk) const { return chunks_[static_cast<size_t>(chunk)].size; }
   // Waits until the chunk is made; its memory, or why there is none.
   StatusOr<char*> Await(int64_t chunk);
-  // Gives everything back to the host. Waits for the chunks that are being made, and makes no more.
+  // Frees all memory. Waits for the chunks that are being made, and makes no more.
   void Clear();
 
   // What is still to be made, or why some of it could not be.

@@ -1,7 +1,7 @@
-// Takes the physical memory away from under addresses that stay, and puts memory back under them.
+// Unmaps the physical memory of addresses that stay reserved, and maps memory there again.
 //
-// Both directions can be begun from any state in between: whatever is there already is left as it is. That is what
-// makes one the undo of the other, however far either came. Contents are not its business (saved_bytes.h).
+// Both directions start from any state in between and leave alone what is done already. So each undoes the other,
+// however far that one came. saved_bytes.h cares for the contents.
 #ifndef GMLAKE_CORE_SLEEP_MAPPING_SWITCH_H_
 #define GMLAKE_CORE_SLEEP_MAPPING_SWITCH_H_
 

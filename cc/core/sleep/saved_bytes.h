@@ -1,5 +1,5 @@
-// Where the bytes of a sleeping device are: which home addresses were copied to which host memory, and which are to be
-// zero afterwards because nobody wants their contents.
+// Remembers which home addresses were copied to which host memory, and which are to be zero afterwards because their
+// contents were dropped.
 #ifndef GMLAKE_CORE_SLEEP_SAVED_BYTES_H_
 #define GMLAKE_CORE_SLEEP_SAVED_BYTES_H_
 

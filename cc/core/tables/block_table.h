@@ -1,8 +1,7 @@
-// The physical blocks and where each is at home.
+// The physical blocks and the home of each.
 //
-// A block's home is its place in a primitive range. The table answers "which block is at this address" in constant time
-// through one entry per granule, and "which chunk", which is how a stitched range finds out whether its bytes are free.
-// It makes no driver call.
+// A home is a place in a primitive range. One entry per granule gives the block at an address in constant time, and the
+// chunk: a stitched range learns from it whether its bytes are free. The table makes no driver call.
 #ifndef GMLAKE_CORE_TABLES_BLOCK_TABLE_H_
 #define GMLAKE_CORE_TABLES_BLOCK_TABLE_H_
 

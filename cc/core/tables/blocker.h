@@ -1,7 +1,7 @@
-// What was in the way when somebody last looked for free bytes, so that looking again in vain costs one cache line.
+// Caches the chunk that made the last search for free bytes fail, so that repeating the search costs one cache line.
 //
-// Whether a stitched range can be used is asked of the chunks under it, again and again, and mostly the answer is the
-// same no for the same reason. That reason is worth remembering; nothing has to be told when it goes away.
+// The same stitched range is tried again and again, and mostly fails for the same reason. The cache needs no notice
+// when the reason goes away: it is checked.
 #ifndef GMLAKE_CORE_TABLES_BLOCKER_H_
 #define GMLAKE_CORE_TABLES_BLOCKER_H_
 
@@ -11,13 +11,13 @@
 
 namespace gmlake {
 
-// A used chunk over an address; or nothing.
+// A used chunk that covers an address, or none.
 struct Blocker {
   ChunkId chunk = kNone;
   Address at;
 
-  // Is the byte at `at` still in use? If the chunk's number now names another one, that says as much if it is over
-  // `at`. False where it cannot tell.
+  // True if the byte at `at` is still in use. The number may name another chunk by now; a used one over `at` means the
+  // same. False where it cannot tell.
   bool Stands(const ChunkStore& chunks) const {
     if (chunk == kNone) return false;
     const Chunk& one = chunks[chunk];
@@ -25,7 +25,7 @@ struct Blocker {
   }
 };
 
-// The first that keeps [from, to), which lies in one block, from being free.
+// The first used chunk or hole in [from, to), which lies in one block; none if all of it is free.
 inline Blocker FindBlocker(const BlockTable& blocks, const ChunkStore& chunks, Address from, Address to) {
   const ChunkId id = blocks.ChunkAt(from);
   const Chunk& chunk = chunks[id];

@@ -1,7 +1,7 @@
-// What came free since somebody last looked, for those who want to look at nothing else.
+// A bounded log of freed intervals, for a search that looks only at what has changed.
 //
-// Every free writes to it, so it is no more than a list with an end: when that is reached, it is known only that there
-// was too much to remember. In a steady step, where nobody looks, nothing is written.
+// Every free appends to it. A full log takes no more entries; the reader then knows only that it missed some. In a
+// steady step nobody reads the log, so it is full and nothing is written.
 #ifndef GMLAKE_CORE_TABLES_FREE_LOG_H_
 #define GMLAKE_CORE_TABLES_FREE_LOG_H_
 

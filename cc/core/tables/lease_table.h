@@ -1,4 +1,4 @@
-// Which address is leased, and what stands behind it: the lease's first chunk.
+// Maps the address of a lease to its first chunk.
 #ifndef GMLAKE_CORE_TABLES_LEASE_TABLE_H_
 #define GMLAKE_CORE_TABLES_LEASE_TABLE_H_
 
@@ -28,7 +28,7 @@ class LeaseTable {
   }
   // The lease at `address`, or kNone.
   ChunkId Find(Address address) const { return slots_[Locate(address)]; }
-  // Erases it, and says what was there.
+  // Erases the lease and returns it; kNone: there was none.
   ChunkId Erase(Address address) {
     const size_t slot = Locate(address);
     const ChunkId chunk = slots_[slot];

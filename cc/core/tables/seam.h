@@ -1,8 +1,8 @@
-// Seams: places inside a block where one owner ends and another, or free bytes, begin.
+// Seams: boundaries between two chunks inside a block of more than one granule.
 //
-// A block with a seam is mapped whole but free only in part, most of the time; a stitch can use such a part at its very
-// first or last piece only. Near the limit that is what makes requests fail with enough bytes free. So near the limit
-// leases are placed such that new seams fall between blocks, or inside small ones. Pure functions of the tables.
+// Most of the time only a part of a block with a seam is free. A stitch can use such a part as its first or last piece
+// only. Near the limit this refuses requests although enough bytes are free, so new seams are placed between blocks or
+// inside small ones. All functions here are pure.
 #ifndef GMLAKE_CORE_TABLES_SEAM_H_
 #define GMLAKE_CORE_TABLES_SEAM_H_
 

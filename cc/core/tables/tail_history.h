@@ -1,9 +1,8 @@
-// Remembers that a request of some size was once served at the tail from some address on, and when.
+// Remembers which sizes were served at the tail, at which address and when.
 //
-// CachedStitches (range_table.h) are taken in the order of their first use, and a split of the tail is one of the
-// things that can come first. With that entry, a step that comes again takes the tail where it took it the first time,
-// even if the same size was stitched later in the step; that is what makes a repeated step the same down to the
-// address.
+// Cached stitches (range_table.h) are tried in the order of their first use. A split of the tail has a place in that
+// order too, and this table gives it: a repeated step takes the tail where the first one did, even if the same size was
+// stitched later in the step. So a repeated step gets the same addresses.
 #ifndef GMLAKE_CORE_TABLES_TAIL_HISTORY_H_
 #define GMLAKE_CORE_TABLES_TAIL_HISTORY_H_
 

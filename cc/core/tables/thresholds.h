@@ -38,8 +38,8 @@ struct Thresholds {
   // A free end of a block may finish a stitch if it would leave at most this fraction of itself behind.
   int64_t end_per_leftover = 4;
 
-  // So few stitched ranges are looked through in turn; of more it is kept which of them may have room (range_room.h).
-  // What is found is the same.
+  // Up to this many stitched ranges are searched one by one. Beyond it, bounds tell which ranges may have room
+  // (range_room.h). The result is the same.
   int64_t few_ranges = 128;
 };
 

@@ -7,7 +7,7 @@
 
 #include "cc/emulator/calls/log.h"
 #include "cc/emulator/streams/graphs.h"
-#include "cc/emulator/streams/streams.h"
+#include "cc/emulator/streams/stream.h"
 
 namespace gmlake::emulator {
 namespace {

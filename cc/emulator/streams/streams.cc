@@ -104,10 +104,6 @@ CUresult CheckStream(CUstream stream, const char* use) {
   return CUDA_ERROR_INVALID_HANDLE;
 }
 
-bool IsDefaultStream(CUstream stream) {
-  return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-}
-
 int DeviceOf(CUstream stream) { return IsDefaultStream(stream) ? CurrentDevice() : stream->device; }
 
 CUresult Submit(CUstream stream, Operation operation) {

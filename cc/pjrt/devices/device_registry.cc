@@ -7,6 +7,7 @@
 
 #include "cc/base/mutex.h"
 #include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 #include "cc/pjrt/patch/fork_guard.h"
 
 namespace gmlake {

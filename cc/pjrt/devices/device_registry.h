@@ -1,8 +1,8 @@
-// Which devices we serve, and which of them a pool or an address belongs to.
+// The devices that we serve, and which of them a pool or an address belongs to.
 //
-// A device's default pool names the device in every request (XLA's cuda_async allocator, and only it, allocates from
-// the default pool; memory of other kinds, such as collective memory or separate temporary buffers, comes from
-// elsewhere), so a request needs no question to the driver about the current device.
+// XLA's cuda_async allocator allocates from the device's default pool, and nothing else of XLA does: collective memory
+// and separate temporary buffers come from elsewhere. So the pool in a request names the device, and the driver need
+// not be asked for the current device.
 #ifndef GMLAKE_PJRT_DEVICES_DEVICE_REGISTRY_H_
 #define GMLAKE_PJRT_DEVICES_DEVICE_REGISTRY_H_
 

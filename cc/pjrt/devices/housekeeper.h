@@ -1,4 +1,4 @@
-// A thread that does the work which no request should wait for: reclaim of idle ranges, completion of pending frees.
+// A thread for work that no request should wait for: reclaim of idle ranges, completion of pending frees.
 #ifndef GMLAKE_PJRT_DEVICES_HOUSEKEEPER_H_
 #define GMLAKE_PJRT_DEVICES_HOUSEKEEPER_H_
 

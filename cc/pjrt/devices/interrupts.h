@@ -1,5 +1,5 @@
-// Ctrl-C during a wait, for a host whose own handler of SIGINT only makes a note: Python raises KeyboardInterrupt
-// between two steps of the program, and a request that waits for memory is inside one.
+// Notices Ctrl-C during a wait. Python's own handler of SIGINT only sets a flag, and KeyboardInterrupt comes between
+// two steps of the program; a request that waits for memory is inside one step.
 #ifndef GMLAKE_PJRT_DEVICES_INTERRUPTS_H_
 #define GMLAKE_PJRT_DEVICES_INTERRUPTS_H_
 

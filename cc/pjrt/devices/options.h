@@ -1,6 +1,6 @@
-// What the host asked for when it installed us. The options come through the C API (Python reads the user's
-// variables), or, where a host loads this library as a plain PJRT plugin and nobody speaks for it, from the
-// environment (environment.h). The options of a PJRT client may add to them.
+// The options of an installation. Python reads the user's variables and passes them through the C API. A host that
+// loads this library as a plain PJRT plugin sets none, so they are read from the environment (environment.h). The
+// options of a PJRT client may add to them.
 #ifndef GMLAKE_PJRT_DEVICES_OPTIONS_H_
 #define GMLAKE_PJRT_DEVICES_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// One device with everything of ours that serves it: driver, core, tsl::Allocator.
+// One served device: its driver, core allocator and tsl::Allocator.
 #ifndef GMLAKE_PJRT_DEVICES_SERVED_DEVICE_H_
 #define GMLAKE_PJRT_DEVICES_SERVED_DEVICE_H_
 

@@ -1,8 +1,8 @@
-// When idle memory goes back to the device without being asked for.
+// Decides when idle memory goes back to the device without a call of the user.
 //
-// Two reasons. Nobody has made a request for a while (GMLAKE_IDLE_TRIM): all that is idle goes. Or the device runs full
-// because of others: then only what was not needed in the last seconds goes. A slab that comes in every step was needed
-// a moment ago, so it stays mapped however full the device is; giving it back would only mean to map it again.
+// Two reasons. No request came for a while (GMLAKE_IDLE_TRIM): then all idle memory goes. Or other processes fill the
+// device: then only memory goes that was not needed in the last seconds. Memory that each step needs again stays mapped
+// however full the device is; trimming it would only mean to map it again.
 #ifndef GMLAKE_PJRT_DEVICES_TRIM_POLICY_H_
 #define GMLAKE_PJRT_DEVICES_TRIM_POLICY_H_
 

@@ -1,5 +1,4 @@
-// What we are doing in this process, in one line that is always true: shown by `gmlake_jax.state()` and `gmlake
-// doctor`.
+// The state of this process in one true line, which `gmlake_jax.state()` and `gmlake doctor` show.
 #ifndef GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
 #define GMLAKE_PJRT_ENTRIES_ACTIVITY_H_
 

@@ -1,5 +1,5 @@
-// The entry through which JAX runs a program, so that what it asks for meanwhile carries the program's name as a label:
-// "jit_train_step", inside whatever the user has annotated.
+// Wraps the entry that runs a program: requests made meanwhile carry the program's name as a label, "jit_train_step",
+// inside the user's own annotation.
 #ifndef GMLAKE_PJRT_ENTRIES_LABEL_ENTRIES_H_
 #define GMLAKE_PJRT_ENTRIES_LABEL_ENTRIES_H_
 

@@ -1,4 +1,4 @@
-// The functions that take the place of entries of the stock plugin's PJRT table. Each calls the entry it replaces.
+// Entries of the PJRT table for clients, errors and statistics. Each calls the entry that it replaces.
 #ifndef GMLAKE_PJRT_ENTRIES_TABLE_ENTRIES_H_
 #define GMLAKE_PJRT_ENTRIES_TABLE_ENTRIES_H_
 

@@ -1,4 +1,4 @@
-// Does a client really take its memory from us? XLA may have chosen another allocator than the one it was asked for.
+// Checks that a client takes its memory from us. XLA may have chosen another allocator than the requested one.
 #ifndef GMLAKE_PJRT_ENTRIES_VERIFICATION_H_
 #define GMLAKE_PJRT_ENTRIES_VERIFICATION_H_
 

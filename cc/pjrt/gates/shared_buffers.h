@@ -1,5 +1,4 @@
-// Buffers whose address another library holds (dlpack): they cannot be put to sleep, because nobody could tell that
-// library.
+// Buffers whose address another library holds (dlpack). They cannot be put to sleep: that library would not know.
 #ifndef GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_
 #define GMLAKE_PJRT_GATES_SHARED_BUFFERS_H_
 

@@ -1,5 +1,5 @@
-// Keeps the host framework away from devices that sleep: a count of its calls in progress, of the copies that each
-// device has been promised, and a mark per closed device.
+// Keeps the host framework away from sleeping devices. It counts calls in progress and copies that are still to be
+// made, and has a flag for each closed device.
 #ifndef GMLAKE_PJRT_GATES_SLEEP_GATE_H_
 #define GMLAKE_PJRT_GATES_SLEEP_GATE_H_
 

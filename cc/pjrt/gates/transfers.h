@@ -1,6 +1,5 @@
-// Copies that the host framework was asked for and has perhaps not even queued: it does so on threads of its own, after
-// the call that asked has returned, so that no stream shows them yet. While there are any, a device must not fall
-// asleep.
+// Copies that were requested and may not be queued yet. The host framework queues them on threads of its own after the
+// call has returned, so no stream shows them. While there are any, the device must not fall asleep.
 #ifndef GMLAKE_PJRT_GATES_TRANSFERS_H_
 #define GMLAKE_PJRT_GATES_TRANSFERS_H_
 

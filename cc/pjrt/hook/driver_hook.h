@@ -1,5 +1,4 @@
-// Stands between the stock plugin and the driver: some of the plugin's look-ups of driver functions are answered with
-// functions of ours.
+// Gives the stock plugin functions of ours when it looks up some functions of the driver.
 //
 // Rationale. XLA reaches the driver through dlsym on libcuda.so.1, once per function. Under its `cuda_async` allocator
 // every buffer of the default memory space is then one cuMemAllocFromPoolAsync from the device's default pool, and one

@@ -1,7 +1,7 @@
-// The plugin's own allocations outside our pool (collective memory, modules, graphs, plain device memory): where the
-// device has no room for one, our idle memory is given back, and the driver is asked once more.
+// Retries allocations of the plugin outside our pool (collective memory, modules, graphs, plain device memory). Where
+// the device has no room for one, our idle memory is trimmed and the driver is asked once more.
 //
-// What other libraries allocate (NCCL, cuBLAS, another framework) does not pass here; trim_policy.h looks after
+// Allocations of other libraries (NCCL, cuBLAS, another framework) do not come this way; trim_policy.h makes room for
 // them.
 #ifndef GMLAKE_PJRT_HOOK_TRIM_AND_RETRY_H_
 #define GMLAKE_PJRT_HOOK_TRIM_AND_RETRY_H_

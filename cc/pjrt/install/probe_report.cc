@@ -5,6 +5,7 @@
 
 #include "cc/driver/cuda_devices.h"
 #include "cc/driver/cuda_driver.h"
+#include "cc/driver/cuda_library.h"
 
 namespace gmlake {
 namespace {

@@ -1,4 +1,4 @@
-// `gmlake doctor`'s question: can every device of this process be served? Asked of the driver alone, without JAX.
+// Answers `gmlake doctor`: can every device of this process be served? It asks the driver alone, without JAX.
 #ifndef GMLAKE_PJRT_INSTALL_PROBE_REPORT_H_
 #define GMLAKE_PJRT_INSTALL_PROBE_REPORT_H_
 

@@ -1,8 +1,7 @@
-// What a program returns, looked at before its caller sees it.
+// Looks at the results of a program before its caller sees them.
 //
-// A program's failure may come with its results: then they are in error from the start, and the call itself succeeds.
-// Where an allocation of ours on this very thread made it fail, the results can be taken back and the program run again
-// (retry_entries.h).
+// A call can succeed with results that are in error from the start. Where a refusal on this thread caused that, the
+// results can be taken back and the program run again (retry_entries.h).
 #ifndef GMLAKE_PJRT_OOM_EARLY_RESULTS_H_
 #define GMLAKE_PJRT_OOM_EARLY_RESULTS_H_
 

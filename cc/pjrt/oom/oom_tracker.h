@@ -1,13 +1,13 @@
-// Requests that could not be met: each is described, saved where the user wants it, and kept until the plugin's error
-// about it is read. Before that the host may be asked to free something (retry_entries.h).
+// Out-of-memory events: each refusal is described, saved where the user wants it, and kept until the plugin's error
+// about it is read. Before that, the host may be asked to free something (retry_entries.h).
 //
-// XLA tries some requests only to see whether there is room (autotuning, for one) and goes on without. So a full report
-// goes to stderr only when an error about it reaches the program; until then a refusal is a number.
+// XLA makes some requests only to see whether there is room, for instance while autotuning, and goes on without. So the
+// full report goes to stderr only when an error about the refusal reaches the program; until then the refusal is only
+// counted.
 //
-// Which error is about which refusal. The plugin's text names a size, and sometimes no device. So an error is known by
-// where it comes from: an error that a call returns is about a refusal during that call, on the thread of the call; one
-// that surfaces later is about a refusal on the device whose buffer is in error, a recent one. Where nothing matches,
-// nothing is told.
+// An error is matched to a refusal by its origin, because the plugin's text names a size and sometimes no device. An
+// error that a call returns is about a refusal during that call, on its thread. An error that surfaces later is about a
+// recent refusal on the device of the buffer in error. Without a match, nothing is added to the error.
 #ifndef GMLAKE_PJRT_OOM_OOM_TRACKER_H_
 #define GMLAKE_PJRT_OOM_OOM_TRACKER_H_
 

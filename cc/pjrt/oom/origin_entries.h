@@ -1,5 +1,5 @@
-// The entries through which an error surfaces later than the call that caused it: events, and what makes them of a
-// buffer. The device of the buffer goes with them (origins.h).
+// Wraps the entries through which an error surfaces later than the call that caused it: events and the entries that
+// make them from buffers. It notes the device of the buffer with them (origins.h).
 #ifndef GMLAKE_PJRT_OOM_ORIGIN_ENTRIES_H_
 #define GMLAKE_PJRT_OOM_ORIGIN_ENTRIES_H_
 

@@ -1,5 +1,5 @@
-// Where the plugin's errors and events come from: which call has returned an error, which device an event is about. An
-// out-of-memory error is told of the right refusal by that (oom_tracker.h).
+// The origins of the plugin's errors and events: the call that returned an error, the device that an event is about.
+// They match an out-of-memory error to its refusal (oom_tracker.h).
 #ifndef GMLAKE_PJRT_OOM_ORIGINS_H_
 #define GMLAKE_PJRT_OOM_ORIGINS_H_
 

@@ -1,4 +1,4 @@
-// The files that recordings go to without the program's doing: GMLAKE_RECORD.
+// Names the files of recordings that GMLAKE_RECORD writes without a call of the program.
 #ifndef GMLAKE_PJRT_OOM_RECORDING_FILE_H_
 #define GMLAKE_PJRT_OOM_RECORDING_FILE_H_
 

@@ -1,7 +1,8 @@
-// The entries through which JAX asks for device memory, tried again where the host has made room for it (on_oom).
+// Wraps the entries through which JAX asks for device memory: a call is tried again after the host has made room
+// (on_oom).
 //
-// Why here and not where memory is handed out: XLA holds a lock of its own around that call, and needs it to free a
-// buffer. Whoever wants to free something for a request must let the request fail first.
+// Not in the allocator: XLA holds a lock of its own around a request, and needs it to free a buffer. So the request
+// must fail before anything can be freed for it.
 #ifndef GMLAKE_PJRT_OOM_RETRY_ENTRIES_H_
 #define GMLAKE_PJRT_OOM_RETRY_ENTRIES_H_
 

@@ -1,4 +1,4 @@
-// Finds where a loaded library keeps the address of a function that it imports, and puts another address there.
+// Finds the slot in which a loaded library keeps the address of an imported function, and replaces the address.
 //
 // A library calls an imported function through a slot of its global offset table (GOT), which the dynamic linker fills
 // in. Overwriting that slot redirects the calls of this one library and of nobody else; that is the whole trick.

@@ -1,5 +1,5 @@
-// One page made writable for a moment. A library's GOT may lie in memory that the dynamic linker made read-only after
-// relocation (RELRO); it is read-only again when we are done.
+// Makes one page writable for a moment. The dynamic linker may have made a library's GOT read-only after relocation
+// (RELRO); the page is read-only again afterwards.
 #ifndef GMLAKE_PJRT_PATCH_PAGE_PROTECTION_H_
 #define GMLAKE_PJRT_PATCH_PAGE_PROTECTION_H_
 

@@ -1,4 +1,4 @@
-// Words of the plugin's function tables, replaced one by one and all put back if need be.
+// Replaces words of the plugin's function tables one by one, and can put all of them back.
 #ifndef GMLAKE_PJRT_PATCH_TABLE_EDIT_H_
 #define GMLAKE_PJRT_PATCH_TABLE_EDIT_H_
 

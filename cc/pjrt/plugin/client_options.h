@@ -1,4 +1,4 @@
-// The options with which a PJRT client is created, as a list that we may change: the caller's own list stays as it is.
+// The options of a new PJRT client, as a list that we may change. The caller's own list stays as it is.
 #ifndef GMLAKE_PJRT_PLUGIN_CLIENT_OPTIONS_H_
 #define GMLAKE_PJRT_PLUGIN_CLIENT_OPTIONS_H_
 

@@ -1,5 +1,5 @@
-// Errors of ours in the stock plugin's own form: every question that the host may ask about an error, now or in a later
-// version of PJRT, is answered by the plugin; only the text and the code are ours.
+// Makes errors of ours in the stock plugin's form. The plugin answers every question about them, also those of later
+// versions of PJRT; only the text and the code are ours.
 #ifndef GMLAKE_PJRT_PLUGIN_ERROR_MAKER_H_
 #define GMLAKE_PJRT_PLUGIN_ERROR_MAKER_H_
 

@@ -1,5 +1,5 @@
-// Longer texts for some of the plugin's errors. PJRT gives out a pointer to an error's text that is good for as long as
-// the error lives, so a text of ours must live as long.
+// Texts of ours for some of the plugin's errors. PJRT hands out a pointer to an error's text that is valid as long as
+// the error, so the text must live as long.
 #ifndef GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
 #define GMLAKE_PJRT_PLUGIN_ERROR_TEXTS_H_
 

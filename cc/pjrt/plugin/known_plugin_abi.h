@@ -1,6 +1,6 @@
-// What we know of the plugin's interface beyond the header that we are built with. PJRT grows: by entries at the end of
-// its table, by extensions, by entries at an extension's end. Each may be a way to the device's memory, so each that
-// the plugins of JAX 0.10 to 0.12 have was looked at, and is gated or harmless (docs/sleep.md says which and why).
+// The entries and extensions of the plugin that we know beyond the header of our build. PJRT grows at the end of its
+// table, by extensions, and at the end of extensions, and each addition may reach device memory. Every one in the
+// plugins of JAX 0.10 to 0.12 was examined and is gated or harmless (docs/sleep.md says which and why).
 #ifndef GMLAKE_PJRT_PLUGIN_KNOWN_PLUGIN_ABI_H_
 #define GMLAKE_PJRT_PLUGIN_KNOWN_PLUGIN_ABI_H_
 

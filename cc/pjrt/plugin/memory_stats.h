@@ -1,4 +1,4 @@
-// Our numbers in the form of PJRT_Device_MemoryStats, which JAX shows as `device.memory_stats()`.
+// Our statistics in the form of PJRT_Device_MemoryStats, which JAX shows as `device.memory_stats()`.
 #ifndef GMLAKE_PJRT_PLUGIN_MEMORY_STATS_H_
 #define GMLAKE_PJRT_PLUGIN_MEMORY_STATS_H_
 

@@ -1,4 +1,4 @@
-// The CUDA plugin that ships with jaxlib: where it is, and its PJRT table.
+// Finds the CUDA plugin that ships with jaxlib, and its PJRT table.
 #ifndef GMLAKE_PJRT_PLUGIN_STOCK_PLUGIN_H_
 #define GMLAKE_PJRT_PLUGIN_STOCK_PLUGIN_H_
 

@@ -1,5 +1,5 @@
-// The entries through which the host framework uses device memory, with a gate in each: while a device sleeps, whatever
-// would touch it gets an error that says so, and nothing reaches the driver.
+// Puts a gate into the entries that use device memory. While a device sleeps, a call that would touch it gets an error
+// that says so, and nothing reaches the driver.
 //
 // Which entries: executing, copying from the host, between devices and between processes, making buffers, compiling and
 // loading (which measure kernels on the device), and taking an address from another library or handing it one. Deleting

@@ -1,8 +1,7 @@
-// Reads an array of a sleeping device: its bytes are on the host already.
+// Reads an array of a sleeping device from the host copy of its bytes.
 //
-// Reading must not fail where it can be avoided: JAX remembers the failure of an array's first copy to the host for as
-// long as the array lives. What would need the device (another layout, packed elements) is left to the caller to
-// refuse.
+// Reading must succeed where it can: JAX remembers a failed first copy for the life of the array. Reads that need the
+// device (another layout, packed elements) are left to the caller, who refuses them.
 #ifndef GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_
 #define GMLAKE_PJRT_SLEEP_SLEEPING_READER_H_
 

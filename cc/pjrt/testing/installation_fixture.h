@@ -1,5 +1,5 @@
-// A test of the whole library: a plugin and a driver that obey scripts stand where jaxlib's and NVIDIA's would. What a
-// test installs is installed for the life of a process, so its body runs in one of its own.
+// A fixture for tests of the whole library. A scripted plugin and driver stand in for those of jaxlib and NVIDIA. An
+// installation lasts for the life of a process, so each test body runs in its own process.
 #ifndef GMLAKE_PJRT_TESTING_INSTALLATION_FIXTURE_H_
 #define GMLAKE_PJRT_TESTING_INSTALLATION_FIXTURE_H_
 

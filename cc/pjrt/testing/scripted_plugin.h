@@ -1,5 +1,5 @@
-// A stand-in for jaxlib's CUDA plugin: a PJRT table and, behind it, just enough of XLA's cuda_async allocator to see
-// whether its requests arrive at us. It obeys a script and keeps count.
+// A scripted stand-in for jaxlib's CUDA plugin: a PJRT table and as much of XLA's cuda_async allocator as shows whether
+// its requests arrive at us. It counts its calls.
 #ifndef GMLAKE_PJRT_TESTING_SCRIPTED_PLUGIN_H_
 #define GMLAKE_PJRT_TESTING_SCRIPTED_PLUGIN_H_
 

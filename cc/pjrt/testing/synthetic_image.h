@@ -1,4 +1,4 @@
-// A library image made by hand in our own memory, for x86-64 or aarch64, so that both can be tested on either.
+// A library image built in memory, for x86-64 or aarch64, so that either machine tests both.
 #ifndef GMLAKE_PJRT_TESTING_SYNTHETIC_IMAGE_H_
 #define GMLAKE_PJRT_TESTING_SYNTHETIC_IMAGE_H_
 

@@ -1,4 +1,4 @@
-#include "cc/driver/cuda_functions.h"
+#include "cc/driver/cuda_library.h"
 
 #include <dlfcn.h>
 
