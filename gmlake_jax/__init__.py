@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gmlake_jax._version import __version__
-    from gmlake_jax.activation import enable, is_active, state
+    from gmlake_jax.activation import enable
     from gmlake_jax.errors import ConfigError, GmlakeError, NotActiveError, PluginError, SleepError
     from gmlake_jax.out_of_memory import OutOfMemory, on_oom
+    from gmlake_jax.process import is_active, state
     from gmlake_jax.recording import annotate, mark, record, snapshot
     from gmlake_jax.sleeping import asleep, is_asleep, prepare_sleep, sleep, tag, wake
     from gmlake_jax.stats import empty_cache, memory_stats, reset_peak_memory_stats, set_memory_limit, trim
@@ -52,8 +53,8 @@ __all__ = [
 _HOME = {
     "__version__": "_version",
     "enable": "activation",
-    "is_active": "activation",
-    "state": "activation",
+    "is_active": "process",
+    "state": "process",
     "ConfigError": "errors",
     "GmlakeError": "errors",
     "NotActiveError": "errors",

@@ -70,8 +70,9 @@ def start(
 ) -> None:
     """Puts the emulated machine under JAX in this process; call it before JAX creates its devices.
 
-    What is not given is read from the environment (GMLAKE_EMULATOR_DEVICES and so on, cc/emulator/calls/settings.h), and is
-    otherwise one device of 1 GiB whose work runs at once. `faults` is a script of failing calls (cc/emulator/calls/faults.h).
+    What is not given is read from the environment (GMLAKE_EMULATOR_DEVICES and so on, cc/emulator/calls/settings.h).
+    Without that it is one device of 1 GiB whose work runs at once. `faults` is a script of failing calls
+    (cc/emulator/calls/faults.h).
     EmulatorError if a real driver is loaded already, JAX has devices already, or the libraries are not installed.
     """
     given = {_VARIABLES.get(name, name.upper()): value for name, value in locals().items()}

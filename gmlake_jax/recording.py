@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gmlake_jax import activation
+from gmlake_jax import process
 from gmlake_jax.arguments import check_count, check_function, check_name
 from gmlake_jax.errors import GmlakeError
 from gmlake_jax.library import open_library
@@ -136,7 +136,7 @@ def record(max_events: int = DEFAULT_MAX_EVENTS, device: DeviceLike = None) -> R
 def mark(name: str, device: DeviceLike = None) -> None:
     """Names this moment in a recording: a step, an epoch. Without a recording it does nothing."""
     check_name("mark", name)
-    if activation.is_active():
+    if process.is_active():
         open_library().mark(active_index(device), name)
 
 
@@ -157,7 +157,7 @@ class annotate:  # noqa: N801 - used like a function
         self._before: dict[int, list[int]] = {}  # of each thread, one for each entry that is open there
 
     def __enter__(self) -> annotate:
-        if activation.may_become_active():
+        if process.may_become_active():
             label = open_library().enter_label(self._name)
             self._before.setdefault(threading.get_ident(), []).append(label)
         return self

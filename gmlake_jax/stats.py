@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from typing import Any, TypeAlias
 
-from gmlake_jax import activation
+from gmlake_jax import process
 from gmlake_jax.arguments import check_size
 from gmlake_jax.config import parse_limit
 from gmlake_jax.errors import ConfigError, NotActiveError
@@ -47,8 +47,8 @@ def device_index(device: DeviceLike) -> int:
 
 
 def _require_active() -> None:
-    if not activation.is_active():
-        raise NotActiveError(f"gmlake_jax is not active: {activation.state()}")
+    if not process.is_active():
+        raise NotActiveError(f"gmlake_jax is not active: {process.state()}")
 
 
 def active_index(device: DeviceLike) -> int:

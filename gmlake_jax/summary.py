@@ -109,10 +109,10 @@ def _jax_device(device: Any) -> Any:
 
 def current_stats(device: Any = None) -> Stats | None:
     """The statistics of a device under whichever allocator serves it; None where that one keeps none."""
-    from gmlake_jax import activation
+    from gmlake_jax import process
     from gmlake_jax.stats import memory_stats
 
-    if activation.is_active():
+    if process.is_active():
         return memory_stats(device)
     stats: Stats | None = _jax_device(device).memory_stats()
     return stats
@@ -120,11 +120,11 @@ def current_stats(device: Any = None) -> Stats | None:
 
 def memory_summary(device: Any = None) -> str:
     """The state of a device's memory as text. Where the allocator is not active: JAX's own numbers, and why."""
-    from gmlake_jax import activation
+    from gmlake_jax import process
 
     device = _jax_device(device)
     owner = f"gmlake_jax, {device}"
-    if not activation.is_active():
-        owner = f"JAX's own allocator, {device}. gmlake_jax is not active: {activation.state()}"
+    if not process.is_active():
+        owner = f"JAX's own allocator, {device}. gmlake_jax is not active: {process.state()}"
     stats = current_stats(device)
     return format_summary(stats, owner) if stats is not None else f"{owner}. It keeps no statistics."

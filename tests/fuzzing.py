@@ -162,7 +162,7 @@ def check_taken(name, value):
 def arrange_native():
     for module in (stats, recording, sleeping):
         module.open_library = Native
-    stats.activation.is_active = lambda: True
+    stats.process.is_active = lambda: True
     sys.modules["jax"] = types.SimpleNamespace(
         config=types.SimpleNamespace(jax_default_device=None), local_devices=lambda: [], live_arrays=lambda: []
     )

@@ -56,7 +56,8 @@ class Compare(Command):
 def _state(path: str, peak: bool) -> Snapshot:
     from gmlake_jax.formats.registry import read_history, read_recording
     from gmlake_jax.history import Snapshot
-    from gmlake_jax.history.state import last_snapshot, peak_snapshot
+    from gmlake_jax.history.series import peak_snapshot
+    from gmlake_jax.history.state import last_snapshot
 
     if peak:
         return peak_snapshot(read_recording(path))

@@ -95,7 +95,8 @@ def _timeline(history: Recording | Snapshot, arguments: argparse.Namespace) -> A
 
 def _layout(history: Recording | Snapshot, arguments: argparse.Namespace) -> Any:
     from gmlake_jax.history import Recording
-    from gmlake_jax.history.state import peak_snapshot, snapshot_at_time
+    from gmlake_jax.history.series import peak_snapshot
+    from gmlake_jax.history.state import snapshot_at_time
     from gmlake_jax.pictures.draw_layout import layout_figure
 
     if isinstance(history, Recording):

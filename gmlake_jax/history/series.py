@@ -10,7 +10,20 @@ from numpy.typing import NDArray
 
 from gmlake_jax.history.recording import Recording
 from gmlake_jax.history.schema import NONE, Kind, Table
-from gmlake_jax.history.state import ADDRESS, ANNOTATION, KIND, REQUESTED, SIZE, STREAM, TIME, WAY, State, start_of
+from gmlake_jax.history.snapshot import Snapshot
+from gmlake_jax.history.state import (
+    ADDRESS,
+    ANNOTATION,
+    KIND,
+    REQUESTED,
+    SIZE,
+    STREAM,
+    TIME,
+    WAY,
+    State,
+    snapshots_at,
+    start_of,
+)
 
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -138,3 +151,9 @@ def marks_of(recording: Recording) -> list[tuple[int, str]]:
     """The moments that the program named, with their names."""
     marks = recording.events[recording.events["kind"] == Kind.MARK]
     return [(time, recording.annotation(name)) for time, name in marks[["time_ns", "annotation"]].tolist()]
+
+
+def peak_snapshot(recording: Recording) -> Snapshot:
+    """The state at the moment when most bytes were leased."""
+    values = live_series(recording)[1:]
+    return next(snapshots_at(recording, [int(np.argmax(values)) + 1 if len(values) else 0]))

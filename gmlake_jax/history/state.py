@@ -254,11 +254,3 @@ def snapshot_at_time(recording: Recording, time_ns: int) -> Snapshot:
     """The state at a time of the recording's clock."""
     index = int(np.searchsorted(np.maximum.accumulate(recording.events["time_ns"]), time_ns, side="right"))
     return next(snapshots_at(recording, [index]))
-
-
-def peak_snapshot(recording: Recording) -> Snapshot:
-    """The state at the moment when most bytes were leased."""
-    from gmlake_jax.history.series import live_series
-
-    values = live_series(recording)[1:]
-    return next(snapshots_at(recording, [int(np.argmax(values)) + 1 if len(values) else 0]))

@@ -15,8 +15,8 @@ from gmlake_jax._version import __version__
 from gmlake_jax.errors import CommandError
 from gmlake_jax.history import Kind, Recording, Snapshot
 from gmlake_jax.history.schema import NONE
-from gmlake_jax.history.series import series_of
-from gmlake_jax.history.state import last_snapshot, peak_snapshot
+from gmlake_jax.history.series import peak_snapshot, series_of
+from gmlake_jax.history.state import last_snapshot
 from gmlake_jax.pictures import page_figures
 from gmlake_jax.pictures.bands import user_name
 from gmlake_jax.pictures.drawing import Clock, device_text

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gmlake_jax import activation, stats
+from gmlake_jax import activation, process, stats
 
 
 class FakeLibrary:
@@ -32,7 +32,7 @@ class FakeLibrary:
 @pytest.fixture
 def library(monkeypatch):
     fake = FakeLibrary()
-    for module in (activation, stats):
+    for module in (activation, process, stats):
         monkeypatch.setattr(module, "open_library", lambda: fake)
     return fake
 
@@ -45,7 +45,7 @@ def fresh_process(monkeypatch):
     for name in list(os.environ):
         if name.startswith(("GMLAKE", "XLA_PYTHON_CLIENT", "XLA_CLIENT", "TF_FORCE", "JAX_PLATFORMS")):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(activation, "_process", activation._Process(activation.threading.Lock()))
+    monkeypatch.setattr(process, "current", process.Process())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import gmlake_jax
-from gmlake_jax import _plugin, activation, config, stock
+from gmlake_jax import _plugin, config, process, stock
 from gmlake_jax.errors import ConfigError, PluginError
 
 
@@ -222,9 +222,9 @@ def test_the_chosen_stock_plugin_wins_over_the_installed_one(library, plugins, t
 
 def test_the_options_in_force_can_be_read_back(library, plugins):
     plugins("cuda13")
-    assert activation.installed_options() is None
+    assert process.installed_options() is None
     gmlake_jax.enable(limit="1GiB")
-    assert activation.installed_options().limit == config.Limit(bytes=1 << 30)
+    assert process.installed_options().limit == config.Limit(bytes=1 << 30)
 
 
 # --- every message is true
@@ -273,11 +273,11 @@ def test_the_state_says_that_the_variable_was_set_too_late(library, plugins, mon
 
 def test_the_state_says_that_jax_has_no_gpu(library, plugins, monkeypatch, devices_exist):
     plugins("cuda13")
-    monkeypatch.setattr(activation, "_devices_in_use", lambda: False)
+    monkeypatch.setattr(process, "devices_in_use", lambda: False)
     gmlake_jax.enable()
     library.state = lambda: "installed; JAX has not created its devices yet"
     assert "not created its devices yet" in gmlake_jax.state()
-    monkeypatch.setattr(activation, "_devices_in_use", lambda: True)
+    monkeypatch.setattr(process, "devices_in_use", lambda: True)
     monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(default_backend=lambda: "cpu"))
     assert "no CUDA device in this process; it runs on cpu" in gmlake_jax.state()
 

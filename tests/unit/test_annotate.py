@@ -31,7 +31,7 @@ class Labels:
 def labels(monkeypatch):
     fake = Labels()
     monkeypatch.setattr(recording, "open_library", lambda: fake)
-    monkeypatch.setattr(recording.activation, "may_become_active", lambda: True)
+    monkeypatch.setattr(recording.process, "may_become_active", lambda: True)
     return fake
 
 

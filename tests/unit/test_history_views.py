@@ -17,8 +17,8 @@ from gmlake_jax.history.physical import (
     ranges_of_blocks,
 )
 from gmlake_jax.history.schema import EVENT, LEASE, NONE, table
-from gmlake_jax.history.series import buffers_of, marks_of, series_of
-from gmlake_jax.history.state import last_snapshot, peak_snapshot, snapshot_at_time, start_of
+from gmlake_jax.history.series import buffers_of, marks_of, peak_snapshot, series_of
+from gmlake_jax.history.state import last_snapshot, snapshot_at_time, start_of
 
 
 def spans(rows):

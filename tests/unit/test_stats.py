@@ -102,7 +102,7 @@ class FakeDevice:
 def active(monkeypatch):
     device = FakeDevice()
     monkeypatch.setattr(stats, "open_library", lambda: device)
-    monkeypatch.setattr(stats.activation, "is_active", lambda: True)
+    monkeypatch.setattr(stats.process, "is_active", lambda: True)
     return device
 
 
