@@ -103,5 +103,5 @@ class Demo(Command):
         try:
             import flax  # noqa: F401
         except ImportError:
-            raise CommandError("the demo trains a flax model; pip install 'gmlake-jax[examples]'") from None
+            raise CommandError("the demo trains a flax model; pip install flax optax") from None
         return _on_emulator() if arguments.emulate or not has_gpu() else _on_gpu()

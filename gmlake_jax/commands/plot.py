@@ -27,7 +27,7 @@ class Plot(Command):
       fragmentation  idle memory over time, and in which pieces it lies
       compare        the same requests under JAX's default allocator and under this one, replayed without a GPU
 
-    FILE is whatever gmlake convert reads. Needs matplotlib: pip install 'gmlake-jax[plot]'. Ends with 0; with 1 where
+    FILE is whatever gmlake convert reads. Needs matplotlib: pip install matplotlib. Ends with 0; with 1 where
     the picture exists already or cannot be made; with 2 where FILE is no such file, or for wrong usage.
 
     Example:

@@ -22,7 +22,7 @@ class Report(Command):
     Memory over time, every buffer with its size and annotation, the layout of memory with the ranges that share it, and
     the same requests under JAX's default allocator and under this one side by side. FILE is whatever gmlake convert
     reads; a trace, which has no addresses, is replayed under this allocator. Needs plotly:
-    pip install 'gmlake-jax[report]'. Ends with 0; with 1 where the page exists already or cannot be made; with 2 where
+    pip install plotly. Ends with 0; with 1 where the page exists already or cannot be made; with 2 where
     FILE is no such file, or for wrong usage.
 
     Example:

@@ -32,7 +32,7 @@ def new_figure(width: float, height: float) -> Any:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise CommandError("pictures need matplotlib; pip install 'gmlake-jax[plot]'") from None
+        raise CommandError("pictures need matplotlib; pip install matplotlib") from None
     settings: Any = matplotlib.rcParams
     settings.update(_STYLE)
     return Figure(figsize=(width, height), layout="constrained", facecolor="white")

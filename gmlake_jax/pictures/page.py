@@ -51,7 +51,7 @@ def _plotly() -> str:
     try:
         return _resource("plotly", "package_data/plotly.min.js")
     except ModuleNotFoundError:
-        raise CommandError("the report needs plotly; pip install 'gmlake-jax[report]'") from None
+        raise CommandError("the report needs plotly; pip install plotly") from None
 
 
 class _Section:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def play(tmp_path):
     """Runs a command of the benchmarks; the lines that it left."""
     require_libraries()
-    pytest.importorskip("flax", reason="the models are written in flax; pip install gmlake-jax[examples]")
+    pytest.importorskip("flax", reason="the models are written in flax; pip install flax optax")
 
     def run(*command):
         out = tmp_path / "models.jsonl"

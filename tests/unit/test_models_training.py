@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-pytest.importorskip("flax", reason="the models are written in flax; pip install gmlake-jax[examples]")
+pytest.importorskip("flax", reason="the models are written in flax; pip install flax optax")
 
 from benchmarks.models import model, situations, strategies, workload
 from benchmarks.models.configurations import CONFIGURATIONS, find

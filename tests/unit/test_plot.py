@@ -161,4 +161,4 @@ def test_a_source_without_blocks_has_no_physical_memory(kind, tmp_path, capsys):
 
 def test_without_matplotlib_the_extra_is_named(source, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install 'gmlake-jax[plot]'" in fails(1, capsys, source, "-o", tmp_path / "p.png")
+    assert "pip install matplotlib" in fails(1, capsys, source, "-o", tmp_path / "p.png")

@@ -221,7 +221,7 @@ def test_a_missing_file(tmp_path, capsys):
 def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch, capsys):
     life().save(tmp_path / "in.npz")
     monkeypatch.setitem(sys.modules, "plotly", None)
-    assert "pip install 'gmlake-jax[report]'" in fails(1, capsys, tmp_path / "in.npz", "-o", tmp_path / "p.html")
+    assert "pip install plotly" in fails(1, capsys, tmp_path / "in.npz", "-o", tmp_path / "p.html")
 
 
 @pytest.mark.parametrize(
