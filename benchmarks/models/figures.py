@@ -13,7 +13,7 @@ from benchmarks.models.configurations import CONFIGURATIONS, STRATEGY_NAMES
 from benchmarks.models.results import Line
 from benchmarks.models.tables import GIB, OURS, Group, Results
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "research"))
 
 from svg import GREY, document, element, label
 

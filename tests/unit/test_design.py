@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "research"))
 
 import threshold_curves  # noqa: E402
 from svg import Curve, Panel, Sheet  # noqa: E402

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("bazel", "benchmarks", "cc", "docs", "examples", "gmlake_jax", "tests", "tools")
+FOLDERS = ("bazel", "benchmarks", "cc", "docs", "examples", "gmlake_jax", "research", "tests", "tools")
 KINDS = "md|h|cc|cu|py|toml|jsonl|bzl"
 
 # Names of files that are not of this tree: those of others, and made-up ones in examples.

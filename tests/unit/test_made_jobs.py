@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("gmlake_jax._gmlake")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "research"))
 
 import made_jobs
 import made_jobs_report
-from replay_report import Measurements
+from measurements import Measurements
 from test_replay_report import result
 
 from gmlake_jax.commands.main import main

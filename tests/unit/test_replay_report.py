@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "research"))
 
 import replay_document
 import replay_report
-from replay_report import Bar, Measurements
+from measurements import Bar, Measurements
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 lizard = pytest.importorskip("lizard")
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("gmlake_jax", "cc", "examples", "tests", "tools/made_jobs", "benchmarks/models")
+FOLDERS = ("gmlake_jax", "cc", "examples", "tests", "research/made_jobs", "benchmarks/models")
 CPP_LINES, PYTHON_LINES, BRANCHES, FILE_LINES = 40, 30, 8, 500
 
 # A switch counts as one branch, however many cases it lists.

@@ -1,6 +1,6 @@
 // Every number that the placing policy depends on, in one place, so that a replay can try others.
 //
-// docs/tuning.md says why each has its value and shows the curve; `tools/threshold_curves.py` draws it.
+// docs/tuning.md says why each has its value and shows the curve; `research/threshold_curves.py` draws it.
 #ifndef GMLAKE_CORE_TABLES_THRESHOLDS_H_
 #define GMLAKE_CORE_TABLES_THRESHOLDS_H_
 

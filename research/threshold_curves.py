@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Sweeps the thresholds of the policy over the recorded jobs, and draws docs/figures/thresholds.svg.
 
-    python tools/threshold_curves.py [NAME...]
+    python research/threshold_curves.py [NAME...]
 
-One row of curves per threshold of cc/core/tables/thresholds.h (or for those named): memory, driver time, churn and refusals at
-each value, the others as they are; the dot is the value in use. Needs no GPU; builds what it needs with Bazel. Numbers
-go to docs/results/thresholds.jsonl, where those of thresholds that are not named are kept.
+One row of curves for each threshold of cc/core/tables/thresholds.h, or for those named: memory, driver time, churn and
+refusals at each value, with the others as they are; the dot is the value in use. Needs no GPU; builds what it needs with
+Bazel. Numbers go to docs/results/thresholds.jsonl; those of thresholds that are not named stay there.
 """
 
 from __future__ import annotations

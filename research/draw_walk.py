@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws docs/figures/walk.svg: requests on their way through the allocator, from its real state after each step.
 
-    python tools/draw_walk.py
+    python research/draw_walk.py
 
 Tells a short story to cc/bench/walk_main, which runs the allocator over the modelled driver, and draws what it answers:
 every physical block at its home, in the colour of the lease that owns it, and below it the stitched ranges.

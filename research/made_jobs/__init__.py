@@ -1,7 +1,7 @@
 """Made jobs: allocation traces of programs that nobody recorded, and that no threshold of the policy is fitted to.
 
 A kind and a seed make the same job everywhere. A family of kinds has a file; `job` has the words in which they are
-written. tools/made_jobs_report.py replays them. What is made up: the programs, and above all their clocks.
+written. research/made_jobs_report.py replays them. What is made up: the programs, and above all their clocks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the allocation policy on every recorded job, and writes docs/results/replay.md and replay.jsonl.
 
-    python tools/replay_report.py [--skip-speed]
+    python research/replay_report.py [--skip-speed]
 
 Builds what it needs with Bazel; needs no GPU. Everything is replayed over the modelled driver (cc/bench/replay.h says
 what that covers); the speed beside the real tsl::BFCAllocator links TensorFlow's wheel, which --skip-speed leaves out.
@@ -16,11 +16,11 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import replay_document
-from replay_document import PEERS, Result
+from measurements import Bar, Measurements, Result
+from replay_document import PEERS
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACES = sorted((ROOT / "tests" / "traces").glob("*.npz"))
@@ -32,21 +32,6 @@ ADVERSARY_LIMITS_MIB = (22528, 49152)
 ADVERSARY_SEEDS = range(1, 11)
 WORST_LEAST, WORST_RESERVED, WORST_AGAIN = 1.020, 1.06, 0.01  # bars that each trace is held to
 QUIET_FROM_THE_SECOND_PASS = ("jax-train_buckets", "jax-eager_init")
-
-
-@dataclass
-class Measurements:
-    """All lines of JSON, by what they are for; those of one trace by its name."""
-
-    single: dict[str, Result] = field(default_factory=dict)
-    passes: dict[str, Result] = field(default_factory=dict)
-    peers: dict[str, dict[str, Result]] = field(default_factory=dict)
-    churn: dict[float, dict[str, Result]] = field(default_factory=dict)
-    adversaries: list[Result] = field(default_factory=list)
-    speed: dict[str, Result] = field(default_factory=dict)
-
-    def ratios(self, numerator: str, denominator: str = "peak_live_bytes") -> list[float]:
-        return [result[numerator] / result[denominator] for result in self.single.values()]
 
 
 # --- measuring
@@ -100,29 +85,6 @@ def measure_adversaries() -> list[Result]:
 
 
 # --- the bars
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One number that the policy is held to: at most `limit`, or at least, in the form given."""
-
-    measure: str
-    value: float
-    limit: float
-    form: str = "{:.4f}"
-    wants_more: bool = False
-
-    @property
-    def is_met(self) -> bool:
-        return self.value >= self.limit if self.wants_more else self.value <= self.limit
-
-    @property
-    def wanted(self) -> str:
-        return ("≥ " if self.wants_more else "≤ ") + self.form.format(self.limit)
-
-    @property
-    def measured(self) -> str:
-        return self.form.format(self.value)
 
 
 def memory_bars(m: Measurements) -> list[Bar]:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures the allocation policy on made jobs, and writes docs/results/made_jobs.md and made_jobs.jsonl.
 
-    python tools/made_jobs_report.py [--seed=N] [--only=KIND ...] [--traces=FOLDER]
+    python research/made_jobs_report.py [--seed=N] [--only=KIND ...] [--traces=FOLDER]
 
-The jobs are those of tools/made_jobs, to which no threshold is fitted: what the policy does on work that its authors
+The jobs are those of research/made_jobs, to which no threshold is fitted: what the policy does on work that its authors
 have not seen. A seed other than the first prints the same page and writes nothing; --traces keeps the traces there.
-Exits with 1 where a bar of tools/replay_report.py is missed.
+Exits with 1 where a bar of research/replay_report.py is missed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import made_jobs
-from replay_document import Result, gib, table, verdicts
+from measurements import Bar, Measurements, Result
+from replay_document import gib, table, verdicts
 from replay_report import (
     WORST_AGAIN,
     WORST_LEAST,
     WORST_RESERVED,
-    Bar,
-    Measurements,
     build,
     by_trace,
     memory_bars,
@@ -39,9 +38,9 @@ GRANULE = 2 << 20
 INTRODUCTION = """\
 # The allocation policy on made jobs
 
-Written by `python tools/made_jobs_report.py`, which needs no GPU; the raw lines are in `made_jobs.jsonl`. The jobs are
-those of `tools/made_jobs`, seed {seed}; nobody recorded them, and no threshold is fitted to them. The modelled driver
-is that of `replay.md`.
+Written by `python research/made_jobs_report.py`, which needs no GPU; the raw lines are in `made_jobs.jsonl`. The jobs
+are those of `research/made_jobs`, seed {seed}; nobody recorded them, and no threshold is fitted to them. The modelled
+driver is that of `replay.md`.
 """
 
 BARS = """\

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from replay_report import Bar, Measurements
-
-Result = dict[str, Any]
+from measurements import Bar, Measurements, Result
 
 PEERS = ("gmlake-uniform-2mib", "bfc")
 
@@ -75,9 +71,9 @@ def speed_row(name: str, result: Result) -> list[str]:
 INTRODUCTION = """\
 # The allocation policy on recorded jobs
 
-Written by `python tools/replay_report.py`, which needs no GPU; the raw lines are in `replay.jsonl`. The jobs are those
-of `tests/traces`. Driver calls are charged what an H200 charges (`cc/driver/cost_table.cc`); memory is counted by the
-modelled driver, not by the policy. `cc/bench/replay.h` says what a replay does not cover.
+Written by `python research/replay_report.py`, which needs no GPU; the raw lines are in `replay.jsonl`. The jobs are
+those of `tests/traces`. Driver calls are charged what an H200 charges (`cc/driver/cost_table.cc`); memory is counted by
+the modelled driver, not by the policy. `cc/bench/replay.h` says what a replay does not cover.
 
 ## Bars
 """
