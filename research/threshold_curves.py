@@ -4,8 +4,8 @@
     python research/threshold_curves.py [NAME...]
 
 One row of curves for each threshold of cc/core/tables/thresholds.h, or for those named: memory, driver time, churn and
-refusals at each value, with the others as they are; the dot is the value in use. Needs no GPU; builds what it needs with
-Bazel. Numbers go to docs/results/thresholds.jsonl; those of thresholds that are not named stay there.
+refusals at each value, with the others as they are; the dot is the value in use. Needs no GPU; builds what it needs
+with Bazel. Numbers go to docs/results/thresholds.jsonl; those of thresholds that are not named stay there.
 """
 
 from __future__ import annotations
