@@ -135,6 +135,8 @@ void Slabs(Bytes most, Dice* dice, Script* script) {
 // Fragments of about a slab between large leases become slabs; one small lease survives in each.
 void Fragments(Bytes most, Dice* dice, Script* script) {
   constexpr Bytes kSlab = MiB(2);
+  constexpr size_t kMostSlabs =
+      160;  // fewer than the last 2 % of the limit hold, for policies that keep slabs for good
   script->Free(script->Allocate(Share(most, 0.8 + dice->Share() / 5)));
   for (int round = 0; round < 4; ++round) {
     const Bytes large_size = AlignUp(dice->Size(MiB(16), most / 64), kSlab);
@@ -143,7 +145,7 @@ void Fragments(Bytes most, Dice* dice, Script* script) {
       large.push_back(script->Allocate(large_size));
       fragments.push_back(script->Allocate(kSlab));
     }
-    const size_t num_slabs = fragments.size();
+    const size_t num_slabs = std::min(kMostSlabs, fragments.size());
     FreeAll(script, &fragments);
     for (size_t i = 0; i < 8 * num_slabs && script->live() + KiB(250) <= most; ++i)
       (i % 8 == 0 ? survivors : others).push_back(script->Allocate(dice->Size(KiB(200), KiB(250))));
