@@ -1,4 +1,4 @@
-// A mutex whose rules Clang checks: which data it guards, which functions need it, which must not be called with it.
+// A mutex whose rules Clang checks: which data it guards, and which functions need it.
 //
 // Clang's thread safety analysis reads the annotations (tests/unit/test_thread_annotations.py runs it). Other compilers
 // see an ordinary std::mutex. Names and meaning are Clang's: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
@@ -17,13 +17,9 @@
 #define GMLAKE_GUARDED_BY(mutex) GMLAKE_THREAD_ANNOTATION(guarded_by(mutex))
 // On a function: its caller holds the mutex, and still does afterwards.
 #define GMLAKE_REQUIRES(...) GMLAKE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
-// On a function: its caller does not hold the mutex.
-#define GMLAKE_EXCLUDES(...) GMLAKE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 // On a function: it takes the mutex, or releases it.
 #define GMLAKE_ACQUIRE(...) GMLAKE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define GMLAKE_RELEASE(...) GMLAKE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
-// On a function that Clang cannot follow; a comment there says why it is right.
-#define GMLAKE_NO_THREAD_ANALYSIS GMLAKE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace gmlake {
 

@@ -1,10 +1,10 @@
 // Serves a request that found no room at once: a ladder of ways, each slower than the one before.
 //
-//   usual           room that exists, for a stream that is in order (Allocator::Allocate; no rung of this class)
-//   in order        any way of the placer, after the stream is put in order
-//   after pending   the same once pending frees are retried
-//   after device    the same once the device is done with all that is free
-//   until deadline  the same whenever something was freed, as long as the patience lasts
+//   usual           room that exists, for a stream that is in order (Allocator::Allocate; no rung of this class).
+//   in order        any way of the placer, after the stream is put in order.
+//   after pending   the same once pending frees are retried.
+//   after device    the same once the device is done with all that is free.
+//   until deadline  the same whenever something was freed, as long as the patience lasts.
 //
 // The last rung exists because a request may be refused now and served a moment later: XLA drops buffers on its own
 // threads, a little after the program let go of them, and another process may give memory of the device back.

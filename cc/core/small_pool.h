@@ -32,7 +32,6 @@ class SmallPool {
   StatusOr<Placement> Place(const Placer::Request& request, const Placer::Request& slab, Placer* placer);
   void Give(ChunkId chunk);
 
-  int64_t num_slabs() const { return slabs_.count(); }
   Bytes free_bytes() const { return list_.free_bytes(); }
 
  private:

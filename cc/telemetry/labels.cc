@@ -73,11 +73,6 @@ void SetCurrentLabel(int32_t label) {
 
 int32_t InternLabel(int32_t parent, const std::string& name) { return Labels().Intern(parent, name); }
 
-bool IsWithin(int32_t label, int32_t ancestor) {
-  while (label > ancestor) label = Labels().ParentOf(label);
-  return label == ancestor;
-}
-
 bool HasName(int32_t label, const std::string& name) {
   for (; label != kNoLabel; label = Labels().ParentOf(label)) {
     if (Labels().Get(label).name == name) return true;

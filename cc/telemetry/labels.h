@@ -23,8 +23,6 @@ void SetCurrentLabel(int32_t label);
 
 // The label `name` inside `parent` (kNoLabel: at the top). Thread rule: any; a lock of its own.
 int32_t InternLabel(int32_t parent, const std::string& name);
-// Is `label` the same as `ancestor`, or inside it?
-bool IsWithin(int32_t label, int32_t ancestor);
 // Does the label's path contain this name, at whatever depth?
 bool HasName(int32_t label, const std::string& name);
 

@@ -40,8 +40,12 @@ def allowed(room, rows):
     return {row for row in above if top(row) not in APART}
 
 
+def included_files(text):
+    return re.findall(r'^\s*#\s*include\s+"cc/([^"]+)"', text, re.MULTILINE)
+
+
 def includes(text):
-    return re.findall(r'^\s*#\s*include\s+"cc/([\w/]+)/[^/"]+"', text, re.MULTILINE)
+    return [name.rsplit("/", 1)[0] for name in included_files(text)]
 
 
 def fixtures(room, rows):
@@ -139,8 +143,8 @@ def files_behind(sources, text_of):
     graph = {}
     for source in sources:
         name = source.with_suffix("").as_posix()
-        included = re.findall(r'^\s*#\s*include\s+"cc/([\w/]+)\.h"', text_of(source), re.MULTILINE)
-        graph.setdefault(name, set()).update(set(included) - {name})
+        included = {Path(each).with_suffix("").as_posix() for each in included_files(text_of(source))}
+        graph.setdefault(name, set()).update(included - {name})
     return graph
 
 

@@ -45,7 +45,7 @@ class ChunkList {
   // Makes a used chunk free; the returned chunk includes its free neighbours.
   ChunkId Give(ChunkId used);
   // A part of a hole becomes free, or a part of a free chunk becomes a hole. The part is isolated but not yet
-  // coalesced after Open, so that blocks can be registered with it; Settle finishes the work.
+  // coalesced after Populate, so that blocks can be registered with it; FinishPopulate does the rest.
   ChunkId Populate(ChunkId hole, Bytes offset, Bytes size);
   ChunkId FinishPopulate(ChunkId opened);
   ChunkId Depopulate(ChunkId free, Bytes offset, Bytes size);

@@ -8,32 +8,32 @@
 #include "cc/driver/cuda_status.h"
 #include "cc/driver/cuda_table.h"
 
-#define GMLAKE_INK_FUNCTIONS(X)  \
-  X(cuCtxSynchronize)            \
-  X(cuStreamCreate)              \
-  X(cuStreamDestroy)             \
-  X(cuStreamSynchronize)         \
-  X(cuMemAlloc)                  \
-  X(cuMemFree)                   \
-  X(cuMemHostAlloc)              \
-  X(cuMemFreeHost)               \
-  X(cuMemsetD32Async)            \
-  X(cuMemcpyDtoHAsync)           \
-  X(cuModuleLoadData)            \
-  X(cuModuleGetFunction)         \
-  X(cuLaunchKernel)              \
-  X(cuStreamBeginCapture)        \
-  X(cuStreamEndCapture)          \
-  X(cuGraphInstantiateWithFlags) \
-  X(cuGraphLaunch)               \
-  X(cuGraphDestroy)              \
+#define GMLAKE_PATTERN_FUNCTIONS(X) \
+  X(cuCtxSynchronize)               \
+  X(cuStreamCreate)                 \
+  X(cuStreamDestroy)                \
+  X(cuStreamSynchronize)            \
+  X(cuMemAlloc)                     \
+  X(cuMemFree)                      \
+  X(cuMemHostAlloc)                 \
+  X(cuMemFreeHost)                  \
+  X(cuMemsetD32Async)               \
+  X(cuMemcpyDtoHAsync)              \
+  X(cuModuleLoadData)               \
+  X(cuModuleGetFunction)            \
+  X(cuLaunchKernel)                 \
+  X(cuStreamBeginCapture)           \
+  X(cuStreamEndCapture)             \
+  X(cuGraphInstantiateWithFlags)    \
+  X(cuGraphLaunch)                  \
+  X(cuGraphDestroy)                 \
   X(cuGraphExecDestroy)
 
 namespace gmlake {
 namespace {
 
 struct Functions {
-  GMLAKE_CUDA_TABLE(GMLAKE_INK_FUNCTIONS)
+  GMLAKE_CUDA_TABLE(GMLAKE_PATTERN_FUNCTIONS)
 };
 
 constexpr uint32_t FirstWord(uint32_t owner) { return owner * 0x9E3779B1u; }
